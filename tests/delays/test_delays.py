@@ -271,19 +271,6 @@ def test_any_observed_delays(values) -> None:
     assert parse(delay.text) == delay
 
 
-def test_observed_delays_from_a_file(tmp_path) -> None:
-    file = tmp_path / "late.csv"
-    file.write_text("delay,shop\n0,a\n3,b\n\n3,a\n10,b\n", encoding="utf-8")
-    delay = delays.empirical(file)
-    assert delay.mean == 4
-    assert parse(delay.text).variance == delay.variance
-    (tmp_path / "bad.csv").write_text("1\ntwo\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"line 2 of .* starts with 'two'"):
-        delays.empirical(tmp_path / "bad.csv")
-    with pytest.raises(InvalidInput, match="cannot read the delays in"):
-        delays.empirical(tmp_path / "none.csv")
-
-
 @given(low=st.integers(0, 200), width=st.integers(0, 200))
 def test_any_uniform_delay(low, width) -> None:
     delay = delays.uniform(low, low + width)

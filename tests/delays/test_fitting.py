@@ -419,9 +419,9 @@ def test_totals_that_are_taken_back_do_not_make_a_delay_negative():
     rows = [(b, b + lag, total * (1 + b % 3)) for b in range(12) for lag, total in enumerate(grown)]
     source = dict(zip(("bucket", "as_of", "total"), np.array(rows).T, strict=True))
     fitted = delays.fit(source, largest=20)
-    assert (np.diff(fitted.curve.alive) <= 1e-12).all()
+    assert (np.diff(fitted.curve.surviving) <= 1e-12).all()
     # What was there at a lag, at most what was there at a later one.
-    assert 1 - averages_of(fitted.curve.alive[: POINTS * 4]) == pytest.approx(
+    assert 1 - averages_of(fitted.curve.surviving[: POINTS * 4]) == pytest.approx(
         np.array([50, 90, 90, 90]) / 91 * (1 - fitted.unseen), rel=1e-9
     )
 

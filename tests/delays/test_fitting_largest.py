@@ -95,7 +95,7 @@ def test_every_placement_is_within_the_limits_and_the_worst_are_near_them(kind, 
         rest = [share * seen.unseen, share * seen.unseen, 0.0]
         placed = Curve(
             np.append(seen.times, [early, early, late, late]),
-            np.append(seen.alive, [seen.unseen, *rest]),
+            np.append(seen.surviving, [seen.unseen, *rest]),
         )
         means.append(placed.mean)
         variances.append(placed.variance)

@@ -254,14 +254,3 @@ def test_a_delay_whose_text_only_this_process_can_read_is_compared(sure):
         delays.parse(problem.delay.text)
     found = compare(problem, {"ODAAF": "odaaf"}, 1_000, replications=1, seed=1)
     assert found["ODAAF"].regrets.shape[0] == 1
-
-
-def test_a_file_that_has_changed_is_another_delay(tmp_path):
-    file = tmp_path / "delays.csv"
-    file.write_text("1\n2\n3\n")
-    before = delays.empirical(file)
-    assert before == delays.empirical(file)
-    file.write_text("7\n8\n9\n")
-    assert before.text == delays.empirical(file).text
-    assert before != delays.empirical(file)
-    assert (before.quantile(0.5), delays.empirical(file).quantile(0.5)) == (2, 8)

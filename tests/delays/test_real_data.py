@@ -144,7 +144,7 @@ def test_the_shares_that_have_arrived_are_those_of_chainladder(name):
     fitted = delays.fit(rows(cells), largest=60)
     depth = int(fitted.observed_until)
     # The mean of the curve over each lag is the share that has not arrived.
-    shown = 1 - averages_of(fitted.curve.alive[: POINTS * depth])
+    shown = 1 - averages_of(fitted.curve.surviving[: POINTS * depth])
     expected = np.minimum.accumulate(np.append(1 / to_last, 1.0).clip(max=1)[::-1])[::-1]
     np.testing.assert_allclose(shown / shown[0], expected[:depth] / expected[0], rtol=1e-12)
 

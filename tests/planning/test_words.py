@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from latesum import InvalidInput, delays
+from latesum import Bernoulli, InvalidInput, delays
 from latesum.planning.inputs import read_inputs
 from latesum.planning.words import Lateness, as_time, read_duration, read_lift, read_traffic
 
@@ -114,14 +114,20 @@ def test_time_becomes_rounds_and_back():
     assert hourly.horizon == inputs.horizon
 
 
+def _sd(reward):
+    return math.sqrt(
+        np.average(np.square(reward.values), weights=reward.probabilities) - reward.mean**2
+    )
+
+
 def test_a_mean_reward_with_a_spread():
     asked = {**ASKED, "rate": None, "mean": 3.0, "high": 100.0, "sd": 12.0, "lift": "+0.5"}
     problem = read_inputs(**asked).problem()
     assert problem.arms[1].mean == pytest.approx(0.03)
-    assert math.sqrt(problem.arms[1].variance) == pytest.approx(0.12)
+    assert _sd(problem.arms[1]) == pytest.approx(0.12)
     assert problem.gaps[1] == pytest.approx(0.005)
     widest = read_inputs(**{**asked, "sd": None}).problem()
-    assert widest.arms[1].variance == pytest.approx(0.03 * 0.97)
+    assert widest.arms[1] == Bernoulli(0.03)
 
 
 def test_the_weekly_pattern_fits_the_buckets():

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled indices and choices: one function per policy."""
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ROUNDING = 1.0 + 1e-12
 
 
 @compiled
-def _kl_allowance(count, log_clock, policy, n_arms):  # type: ignore[no-untyped-def]
+def _kl_allowance(count, log_clock, policy, n_arms):
     """What count * kl(mean, q) may reach: ln n for KL-UCB, ln(x (1 + ln^2 x)) for KL-UCB++."""
     if policy.base == layout.KL_UCB:
         return log_clock
@@ -33,7 +34,7 @@ def _kl_allowance(count, log_clock, policy, n_arms):  # type: ignore[no-untyped-
 
 
 @compiled
-def _index(arm, log_clock, policy, arms):  # type: ignore[no-untyped-def]
+def _index(arm, log_clock, policy, arms):
     """The index of UCB1, KL-UCB or KL-UCB++."""
     count = arms[arm].count
     mean = arms[arm].total / count
@@ -44,7 +45,7 @@ def _index(arm, log_clock, policy, arms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _is_above(level, arm, log_clock, policy, arms):  # type: ignore[no-untyped-def]
+def _is_above(level, arm, log_clock, policy, arms):
     """Whether the index is surely above `level`, without solving for it: False if in doubt."""
     if policy.base == layout.UCB1:
         return _index(arm, log_clock, policy, arms) > level
@@ -59,7 +60,7 @@ def _is_above(level, arm, log_clock, policy, arms):  # type: ignore[no-untyped-d
 
 
 @compiled
-def best_index(clock, policy, arms):  # type: ignore[no-untyped-def]
+def best_index(clock, policy, arms):
     """The arm with the largest index, the first of equals; `policy.asked` is the last leader.
 
     Usually the leader still leads. The others keep an upper bound of their index that holds for
@@ -98,7 +99,7 @@ def best_index(clock, policy, arms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def thompson(arms, rng):  # type: ignore[no-untyped-def]
+def thompson(arms, rng):
     """Thompson sampling: the largest draw from Beta(1 + total, 1 + count - total)."""
     best, largest = 0, -1.0
     for arm in range(len(arms)):
@@ -110,7 +111,7 @@ def thompson(arms, rng):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _thompson_received(arms, rng):  # type: ignore[no-untyped-def]
+def _thompson_received(arms, rng):
     """Thompson sampling on all received rewards, queued ones included."""
     best, largest = 0, -1.0
     for arm in range(len(arms)):
@@ -122,7 +123,7 @@ def _thompson_received(arms, rng):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _greedy_received(asked, arms):  # type: ignore[no-untyped-def]
+def _greedy_received(asked, arms):
     """The largest mean of received rewards; `asked` while there are none."""
     best, largest = asked, -1.0
     for arm in range(len(arms)):
@@ -134,7 +135,7 @@ def _greedy_received(asked, arms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose_sdb(policy, arms, rng):  # type: ignore[no-untyped-def]
+def choose_sdb(policy, arms, rng):
     """SDB: the heuristic's arm, unless it has `max_delay` rewards that the base has not used."""
     asked = policy.asked
     arm = _greedy_received(asked, arms) if policy.greedy else _thompson_received(arms, rng)
@@ -143,7 +144,7 @@ def choose_sdb(policy, arms, rng):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose_delayed_ucb1(rounds, policy, arms):  # type: ignore[no-untyped-def]
+def choose_delayed_ucb1(rounds, policy, arms):
     """Delayed-UCB1: first an arm without rewards, the one played least; then the best index."""
     unseen = -1
     for arm in range(len(arms)):
@@ -154,7 +155,7 @@ def choose_delayed_ucb1(rounds, policy, arms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose_ducb(t, policy, arms):  # type: ignore[no-untyped-def]
+def choose_ducb(t, policy, arms):
     """DUCB: each play counts by the probability that it has arrived, N~ of the paper."""
     if t <= len(arms):
         return arms[t - 1].order
@@ -176,7 +177,7 @@ def choose_ducb(t, policy, arms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def age_plays(t, arm, policy, arms, survival, changes):  # type: ignore[no-untyped-def]
+def age_plays(t, arm, policy, arms, survival, changes):
     """Update DUCB's N - N~ after `arm` was played in round t.
 
     A block of one arm over the rounds [a, b) misses the sum of survival(lag) over its lags, t - b + 1
@@ -204,7 +205,7 @@ def age_plays(t, arm, policy, arms, survival, changes):  # type: ignore[no-untyp
 
 
 @compiled
-def choose_improved_ucb(policy, arms):  # type: ignore[no-untyped-def]
+def choose_improved_ucb(policy, arms):
     """Improved UCB: active arms in turn up to the plays of the phase; then eliminate, halve."""
     while policy.committed < 0:
         for arm in range(len(arms)):
@@ -215,7 +216,7 @@ def choose_improved_ucb(policy, arms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _finish_phase(policy, arms):  # type: ignore[no-untyped-def]
+def _finish_phase(policy, arms):
     if policy.phase_plays == 0:
         policy.committed = 0  # a horizon too short for any phase
         return

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The compiled loop over rounds: play, let rewards travel, hand over what arrives.
 
 Rewards in flight are linked lists, one per round of arrival, in a ring of rounds. All nodes are in
@@ -23,9 +24,7 @@ from latesum.attributed.index_kernels import (
 
 
 @compiled
-def play_rounds(  # type: ignore[no-untyped-def]
-    run, rewards, delays, played, flight, ring, policy, arms, survival, changes, rng
-):
+def play_rounds(run, rewards, delays, played, flight, ring, policy, arms, survival, changes, rng):
     """Play the rounds from `run.now` to `run.end` - 1 and write their arms to `played`."""
     mask, chunk = len(ring) - 1, len(played) - 1
     several = np.int64(-1)  # of several arms; a literal -1 would make a version of its own
@@ -59,7 +58,7 @@ def play_rounds(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _choose(now, policy, arms, survival, changes, rng):  # type: ignore[no-untyped-def]
+def _choose(now, policy, arms, survival, changes, rng):
     rule = policy.rule
     if rule == layout.QPMD:
         return policy.asked  # its queue is empty
@@ -75,7 +74,7 @@ def _choose(now, policy, arms, survival, changes, rng):  # type: ignore[no-untyp
 
 
 @compiled
-def _new_node(due, arm, reward, run, flight):  # type: ignore[no-untyped-def]
+def _new_node(due, arm, reward, run, flight):
     node = run.free
     run.free = flight[node].next
     flight[node].due = due
@@ -85,7 +84,7 @@ def _new_node(due, arm, reward, run, flight):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _append(node, arm, slot, flight):  # type: ignore[no-untyped-def]
+def _append(node, arm, slot, flight):
     """Add a node to a slot; `arm` is -1 if the slot must not count as one of a single arm."""
     if slot.arm != arm:
         slot.arm = arm if slot.count == 0 else -1
@@ -97,7 +96,7 @@ def _append(node, arm, slot, flight):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _receive(node, run, flight, policy, arms, rng):  # type: ignore[no-untyped-def]
+def _receive(node, run, flight, policy, arms, rng):
     """Hand over a reward that has arrived."""
     arm, reward = flight[node].arm, flight[node].reward
     if policy.rule > layout.SDB:
@@ -123,7 +122,7 @@ def _receive(node, run, flight, policy, arms, rng):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _enqueue(node, arm, flight, arms):  # type: ignore[no-untyped-def]
+def _enqueue(node, arm, flight, arms):
     flight[node].next = -1
     if arms[arm].queue_first < 0:
         arms[arm].queue_first = node
@@ -133,7 +132,7 @@ def _enqueue(node, arm, flight, arms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _feed(reward, policy, arms, rng):  # type: ignore[no-untyped-def]
+def _feed(reward, policy, arms, rng):
     """Give the base a reward of the arm that it asked for, and let it ask for the next."""
     arms[policy.asked].count += 1.0
     arms[policy.asked].total += reward
@@ -150,7 +149,7 @@ def _feed(reward, policy, arms, rng):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _play_leader(run, rewards, delays, played, flight, ring, policy, arms):  # type: ignore[no-untyped-def]
+def _play_leader(run, rewards, delays, played, flight, ring, policy, arms):
     """QPM-D with UCB1: play on while UCB1 surely stays with its leader.
 
     The rounds are those of `play_rounds`, without a look at single rewards: a slot's count and total

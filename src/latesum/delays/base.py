@@ -142,7 +142,9 @@ class Delay(ABC):
     @functools.cached_property
     def _spread(self) -> float:
         """The sum over k of 2 P(tau > k) P(tau <= k)."""
-        return sum_over_rounds(self.survival, self.bound, lambda _, alive: 2 * alive * (1 - alive))
+        return sum_over_rounds(
+            self.survival, self.bound, lambda _, surviving: 2 * surviving * (1 - surviving)
+        )
 
     def pmf(self, k: ArrayLike) -> Floats:
         """P(delay = k)."""
@@ -229,19 +231,19 @@ class Delay(ABC):
 
     @functools.cached_property
     def _moments(self) -> tuple[float, float]:
-        # Beyond the bound nothing is added: whole blocks keep every digit of what was told before.
+        # Beyond the bound nothing is added: whole blocks keep every digit.
         end = None if self.bound is None else -(-self.bound // CHUNK) * CHUNK
         first = sum_over_rounds(self.survival, end, _plain)
         second = sum_over_rounds(self.survival, end, _weighted, power=1)
         return first, math.inf if math.isinf(second) else max(second - first**2, 0.0)
 
 
-def _plain(_: Floats, alive: Floats) -> Floats:
-    return alive
+def _plain(_: Floats, surviving: Floats) -> Floats:
+    return surviving
 
 
-def _weighted(k: Floats, alive: Floats) -> Floats:
-    return (2 * k + 1) * alive
+def _weighted(k: Floats, surviving: Floats) -> Floats:
+    return (2 * k + 1) * surviving
 
 
 class _Limited(Delay):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,29 +13,15 @@ from numpy.typing import ArrayLike
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays.base import FOREVER, Delay, Integers, as_floats, number_text
 from latesum.delays.curves import Curve, Floats
+from latesum.delays.families import Family
 from latesum.delays.parsing import law, parse
 
 
 class Mixture(Delay):
     """One of several delays, each with its own probability."""
 
-    def __init__(self, *parts: tuple[float, Delay | str]) -> None:
-        for part in parts:
-            if not isinstance(part, tuple) or len(part) != 2:
-                raise InvalidInput(
-                    f"a mixture is made of (probability, delay) pairs, not {part!r}."
-                )
-        if not parts:
-            raise InvalidInput("a mixture needs at least one (probability, delay) pair.")
-        self._weights = [
-            finite_number(weight, "a probability of a mixture", at_least=0, at_most=1)
-            for weight, _ in parts
-        ]
-        if abs(math.fsum(self._weights) - 1) > 1e-9:
-            raise InvalidInput(
-                f"the probabilities of a mixture must sum to 1, not {math.fsum(self._weights):g}."
-            )
-        self._delays = [parse(delay) for _, delay in parts]
+    def __init__(self, weights: list[float], delays: list[Delay]) -> None:
+        self._weights, self._delays = weights, delays
 
     @property
     def text(self) -> str:
@@ -89,105 +73,59 @@ class Mixture(Delay):
 
 @law
 def mixture(*parts: tuple[float, Delay | str]) -> Delay:
-    """Mixture: one of several delays, each with its probability.
-
-    Args:
-        *parts: Pairs of a probability and a delay or its text.
+    """Mixture: pairs of a probability and a delay, or its text, of which one is drawn.
 
     >>> mixture((0.05, "constant(500)"), (0.95, "uniform(0, 50)")).mean
     48.75
     """
-    return Mixture(*parts)
-
-
-class Empirical(Delay):
-    """The delays that were observed, each as likely as it was frequent."""
-
-    def __init__(self, source: Sequence[float] | str | Path) -> None:
-        if isinstance(source, (str, Path)):
-            observed: Sequence[float] = _read_column(Path(source))
-            self._text = f"empirical({str(source)!r})"
-        else:
-            observed = source
-            self._text = ""
-        if len(observed) == 0:
-            raise InvalidInput("an empirical delay needs at least one observed delay.")
-        whole = [whole_number(value, "an observed delay") for value in observed]
-        self._text = self._text or f"empirical({whole})"
-        values, counts = np.unique(np.array(whole, dtype=np.int64), return_counts=True)
-        self._values = values
-        self._counts = counts
-        self._alive = 1.0 - np.cumsum(counts) / counts.sum()
-        self._alive[-1] = 0.0
-
-    @property
-    def text(self) -> str:
-        return self._text
-
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        # The text may name a file, whose content may have changed since it was read.
-        return type(self), self._text, self._values.tobytes(), self._counts.tobytes()
-
-    @property
-    def bound(self) -> int:
-        return int(self._values[-1])
-
-    @functools.cached_property
-    def _moments(self) -> tuple[float, float]:
-        mean = float(np.average(self._values, weights=self._counts))
-        variance = float(np.average((self._values - mean) ** 2, weights=self._counts))
-        return mean, variance
-
-    def survival(self, k: ArrayLike) -> Floats:
-        place = np.searchsorted(self._values, np.asarray(k), side="right")
-        return np.where(place == 0, 1.0, self._alive[np.maximum(place, 1) - 1])
-
-    def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        drawn: Integers = rng.choice(self._values, size=count, p=self._counts / self._counts.sum())
-        return drawn
-
-
-def _read_column(path: Path) -> list[float]:
-    """The numbers of the first column of a text file; a heading in its first line is skipped."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row and row[0].strip()]
-    except OSError as error:
-        raise InvalidInput(f"cannot read the delays in {path}: {error.strerror}.") from error
-    numbers = []
-    for line, row in enumerate(rows, start=1):
-        try:
-            numbers.append(float(row[0]))
-        except ValueError:
-            if line > 1:
-                raise InvalidInput(
-                    f"line {line} of {path} starts with {row[0]!r}; each line must start with a "
-                    "delay, a whole number of rounds."
-                ) from None
-    return numbers
+    for part in parts:
+        if not isinstance(part, tuple) or len(part) != 2:
+            raise InvalidInput(f"a mixture is made of (probability, delay) pairs, not {part!r}.")
+    if not parts:
+        raise InvalidInput("a mixture needs at least one (probability, delay) pair.")
+    weights = [
+        finite_number(weight, "a probability of a mixture", at_least=0, at_most=1)
+        for weight, _ in parts
+    ]
+    if abs(math.fsum(weights) - 1) > 1e-9:
+        raise InvalidInput(
+            f"the probabilities of a mixture must sum to 1, not {math.fsum(weights):g}."
+        )
+    return Mixture(weights, [parse(delay) for _, delay in parts])
 
 
 @law
-def empirical(source: Sequence[float] | str | Path) -> Delay:
-    """Empirical: the observed delays, each as likely as it was frequent.
-
-    Args:
-        source: The delays in rounds, or a text file with the delays in its first column.
+def empirical(observed: Sequence[float]) -> Delay:
+    """Empirical: the observed delays, in rounds, each as likely as it was frequent.
 
     >>> empirical([0, 1, 1, 4]).mean
     1.5
     """
-    return Empirical(source)
+    if not isinstance(observed, Sequence | np.ndarray) or isinstance(observed, str):
+        raise InvalidInput(
+            f"an empirical delay is made of a list of delays, not {observed!r}; a file of delays "
+            "is read by latesum.delays.fit."
+        )
+    if len(observed) == 0:
+        raise InvalidInput("an empirical delay needs at least one observed delay.")
+    whole = [whole_number(value, "an observed delay") for value in observed]
+    values, counts = np.unique(np.array(whole, dtype=np.int64), return_counts=True)
+    shares = counts / counts.sum()
+    surviving = np.append(1.0, 1.0 - np.cumsum(counts) / counts.sum())
+    surviving[-1] = 0.0
+    mean = float(np.average(values, weights=counts))
+    return Family(
+        f"empirical({whole})",
+        lambda k: surviving[np.searchsorted(values, k, side="right")],
+        lambda count, rng: rng.choice(values, size=count, p=shares),
+        bound=int(values[-1]),
+        mean=mean,
+        variance=float(np.average((values - mean) ** 2, weights=counts)),
+    )
 
 
 class Tabulated(Delay):
-    """By `times[i]` the share `shares[i]` has arrived, with straight lines between.
-
-    A time given twice is a jump. If the last share is below 1, the rest comes later, exponentially
-    with the mean `tail`; otherwise the last time is the bound, even if all have arrived before it,
-    unless `bounded` is false: then it is the largest delay seen, and no promise.
-    Times are in rounds and need not be whole: delays are rounded up.
+    """What `tabulated` makes.
 
     All numbers are kept to the 12 digits that `text` has. So what is read back is the same delay,
     and 0.28 days of 25 rounds are 7 rounds, not 7.000000000000001, which would be rounded up to 8.
@@ -225,7 +163,9 @@ class Tabulated(Delay):
         if tail is not None:
             tail = _kept(finite_number(tail, "the mean of the tail", above=0))
         self._tail = tail
-        self._bounded = _truth(bounded) and tail is None
+        if not isinstance(bounded, bool | np.bool_):
+            raise InvalidInput(f"bounded must be True or False, not {bounded!r}.")
+        self._bounded = bool(bounded) and tail is None
 
     @functools.cached_property
     def text(self) -> str:  # type: ignore[override]
@@ -257,7 +197,7 @@ class Tabulated(Delay):
         tail = None if whole.tail is None or whole.unseen < 1e-12 else float(whole.tail)
         return cls(
             (whole.times * rounds_per_unit).tolist(),
-            np.clip(1 - whole.alive, 0.0, 1.0).tolist(),
+            np.clip(1 - whole.surviving, 0.0, 1.0).tolist(),
             None if tail is None else tail * rounds_per_unit,
             bounded=curve.largest is not None,
         )
@@ -309,15 +249,14 @@ class Tabulated(Delay):
     @functools.cached_property
     def _moments(self) -> tuple[float, float]:
         # Sums over k of P(delay > k) and of (2k + 1) P(delay > k), piece by piece: on the whole
-        # numbers of a straight line P(delay > k) is start + slope * j with j = 0, 1, ..., count -
-        # 1.
-        alive = 1 - self._shares
+        # numbers of a straight line P(delay > k) is start + slope * j with j = 0, ..., count - 1.
+        surviving = 1 - self._shares
         knots = np.append(0.0, self._times)
-        left, right = np.append(1.0, alive[:-1]), np.append(1.0, alive[1:])  # 1 at the beginning
+        before, after = np.append(1.0, surviving[:-1]), np.append(1.0, surviving[1:])
         whole, width = np.ceil(knots), np.diff(knots)
         begin, count = whole[:-1], np.diff(whole)
-        slope = np.divide(right - left, width, out=np.zeros_like(width), where=width > 0)
-        start = left + slope * (begin - knots[:-1])
+        slope = np.divide(after - before, width, out=np.zeros_like(width), where=width > 0)
+        start = before + slope * (begin - knots[:-1])
         triangle = count * (count - 1) / 2
         plain = count * start + slope * triangle
         weighted = start * triangle + slope * triangle * (2 * count - 1) / 3
@@ -342,22 +281,17 @@ def tabulated(
 ) -> Delay:
     """Tabulated: by `times[i]` the share `shares[i]` has arrived, with straight lines between.
 
+    Times are in rounds and need not be whole: delays are rounded up. A time given twice is a jump.
+
     Args:
-        times: Times in rounds, which need not be whole: delays are rounded up.
-        shares: The share of the rewards that has arrived by each time.
         tail: If the last share is below 1, the rest comes exponentially later with this mean.
-        bounded: Whether the last time is the largest delay possible; False: the largest one seen.
+        bounded: Whether the last time is the largest delay possible, even if all have arrived
+            before it; False: the largest one seen.
 
     >>> tabulated([0, 100], [0, 1]).mean, tabulated([30, 30], [0, 1]).bound
     (50.5, 30)
     """
     return Tabulated(times, shares, tail, bounded)
-
-
-def _truth(value: bool) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidInput(f"bounded must be True or False, not {value!r}.")
-    return bool(value)
 
 
 def _written(value: float) -> str:

@@ -68,13 +68,14 @@ def _check_text(delay: Delay) -> None:
 
 def _check_survival(delay: Delay) -> None:
     end = min(delay.quantile(0.999) + 10, 100_000)
-    alive = delay.survival(np.arange(-3, end))
-    _require(alive.shape == (end + 3,), "survival must answer an array with one of its shape.")
+    surviving = delay.survival(np.arange(-3, end))
+    _require(surviving.shape == (end + 3,), "survival must answer an array with one of its shape.")
     _require(
-        bool(((alive >= 0) & (alive <= 1)).all()), "survival must be between 0 and 1 everywhere."
+        bool(((surviving >= 0) & (surviving <= 1)).all()),
+        "survival must be between 0 and 1 everywhere.",
     )
-    _require(bool((alive[:3] == 1).all()), "survival must be 1 for negative numbers.")
-    _require(bool((np.diff(alive) <= 1e-12).all()), "survival must not increase.")
+    _require(bool((surviving[:3] == 1).all()), "survival must be 1 for negative numbers.")
+    _require(bool((np.diff(surviving) <= 1e-12).all()), "survival must not increase.")
     if delay.bound is not None:
         _require(
             delay.bound >= 0 and float(delay.survival(delay.bound)) == 0,
@@ -101,10 +102,10 @@ def _check_draws(delay: Delay, seed: int) -> Integers:
 
 def _check_draws_beyond(delay: Delay, seed: int) -> None:
     after = delay.quantile(0.5) - 1
-    alive = float(delay.survival(after))
+    surviving = float(delay.survival(after))
     drawn = delay.draw_beyond(np.full(_DRAWS, after), np.random.default_rng(seed))
     _require(
-        not _far_from(drawn, lambda k: np.maximum(1 - delay.survival(k) / alive, 0.0)),
+        not _far_from(drawn, lambda k: np.maximum(1 - delay.survival(k) / surviving, 0.0)),
         f"what draw_beyond of {delay.text} draws does not have the law beyond {after}.",
     )
 

@@ -20,13 +20,13 @@ POINTS = 3
 
 @dataclass(frozen=True)
 class Curve:
-    """P(delay > times[i]) is alive[..., i], with straight lines between.
+    """P(delay > times[i]) is surviving[..., i], with straight lines between.
 
-    A time given twice is a jump. A first entry of `alive` below 1 is a jump at the first time.
-    What is left at the last time comes exponentially later, by `tail` on average; or, where the
+    A time given twice is a jump. A first entry of `surviving` below 1 is a jump at the first time.
+    What remains at the last time comes exponentially later, by `tail` on average; or, where the
     `largest` delay is known, at an even pace up to there. `mean`, `variance`, `quantile` and
     `survival` are with that assumption, `restricted_mean` and `unseen` without. Many curves have
-    one row of `alive` and one tail each.
+    one row of `surviving` and one tail each.
 
     >>> curve = Curve(np.array([0.0, 2.0, 6.0]), np.array([1.0, 0.5, 0.0]))
     >>> float(curve.mean), float(curve.quantile(0.5))
@@ -40,7 +40,7 @@ class Curve:
     """
 
     times: Floats
-    alive: Floats
+    surviving: Floats
     tail: Floats | float | None = None
     largest: float | None = None
 
@@ -56,50 +56,50 @@ class Curve:
     @property
     def restricted_mean(self) -> Floats:
         """The mean of the delay or the last time, whichever is less: what needs no tail."""
-        return Curve(self.times, self.alive)._moments[0]
+        return Curve(self.times, self.surviving)._moments[0]
 
     @property
     def unseen(self) -> Floats:
         """The share that comes after the last time."""
-        return np.asarray(self.alive[..., -1])
+        return np.asarray(self.surviving[..., -1])
 
     @property
     def largest_seen(self) -> float:
         """The last time at which something arrived, of a single curve."""
-        return float(self.times[int(np.argmax(self.alive <= self.alive[-1] + 1e-12))])
+        return float(self.times[int(np.argmax(self.surviving <= self.surviving[-1] + 1e-12))])
 
     def quantile(self, share: float) -> Floats:
         """The time by which this share has arrived."""
         whole = self.completed
-        times, alive, left = whole.times, np.atleast_2d(whole.alive), 1 - share
-        below = alive <= left + 1e-12
-        place, rows = np.argmax(below, axis=1), np.arange(len(alive))
-        before = np.maximum(place - 1, 0)
-        high, low = alive[rows, before], alive[rows, place]
-        part = np.divide(high - left, high - low, out=np.ones_like(high), where=high > low)
-        found = times[before] + np.clip(part, 0.0, 1.0) * (times[place] - times[before])
-        found = np.where(place == 0, times[0], found)
+        times, surviving, level = whole.times, np.atleast_2d(whole.surviving), 1 - share
+        below = surviving <= level + 1e-12
+        index, rows = np.argmax(below, axis=1), np.arange(len(surviving))
+        before = np.maximum(index - 1, 0)
+        high, low = surviving[rows, before], surviving[rows, index]
+        part = np.divide(high - level, high - low, out=np.ones_like(high), where=high > low)
+        found = times[before] + np.clip(part, 0.0, 1.0) * (times[index] - times[before])
+        found = np.where(index == 0, times[0], found)
         beyond = ~below[:, -1]
         if beyond.any():
             assert whole.tail is not None
-            later = whole.tail * np.log(np.maximum(alive[:, -1], 1e-300) / max(left, 1e-300))
+            later = whole.tail * np.log(np.maximum(surviving[:, -1], 1e-300) / max(level, 1e-300))
             found = np.where(beyond, times[-1] + later, found)
-        return np.asarray(found.reshape(self.alive.shape[:-1]))
+        return np.asarray(found.reshape(self.surviving.shape[:-1]))
 
     def survival(self, at: Floats) -> Floats:
         """P(delay > at); continuous from the right where there is a jump."""
         whole = self.completed
-        times, alive, tail = whole.times, whole.alive, whole.tail
-        place = np.searchsorted(times, at, side="right")
-        left, right = np.maximum(place - 1, 0), np.minimum(place, len(times) - 1)
-        width = times[right] - times[left]
-        part = np.where(width > 0, (at - times[left]) / np.where(width > 0, width, 1.0), 0.0)
-        inside = alive[..., left] + part * (alive[..., right] - alive[..., left])
-        inside = np.where(place == 0, 1.0, inside)
+        times, surviving, tail = whole.times, whole.surviving, whole.tail
+        index = np.searchsorted(times, at, side="right")
+        before, after = np.maximum(index - 1, 0), np.minimum(index, len(times) - 1)
+        width = times[after] - times[before]
+        part = np.where(width > 0, (at - times[before]) / np.where(width > 0, width, 1.0), 0.0)
+        inside = surviving[..., before] + part * (surviving[..., after] - surviving[..., before])
+        inside = np.where(index == 0, 1.0, inside)
         if tail is None:
             return inside
         unseen = whole.unseen
-        if alive.ndim > 1:
+        if surviving.ndim > 1:
             tail, unseen = np.asarray(tail)[:, None], unseen[:, None]
         later = unseen * np.exp(-np.maximum(at - times[-1], 0.0) / tail)
         return np.where(at >= times[-1], later, inside)
@@ -108,7 +108,7 @@ class Curve:
         """The same in another unit of time."""
         tail = None if self.tail is None else self.tail * factor
         largest = None if self.largest is None else self.largest * factor
-        return Curve(self.times * factor, self.alive, tail, largest)
+        return Curve(self.times * factor, self.surviving, tail, largest)
 
     def earliest(self) -> Curve:
         """All that is unseen comes right after the data end: the smallest that `largest` allows."""
@@ -139,7 +139,7 @@ class Curve:
         largest = max(self.largest, until)
         rest = np.stack([at_largest, at_largest, np.zeros_like(at_largest)], axis=-1)
         times = np.append(self.times, [until, largest, largest])
-        return Curve(times, np.concatenate([self.alive, rest], axis=-1))
+        return Curve(times, np.concatenate([self.surviving, rest], axis=-1))
 
     @functools.cached_property
     def completed(self) -> Curve:
@@ -147,8 +147,8 @@ class Curve:
         if self.largest is None:
             return self
         times = np.append(self.times, max(self.largest, float(self.times[-1])))
-        none = np.zeros((*self.alive.shape[:-1], 1))
-        return Curve(times, np.concatenate([self.alive, none], axis=-1))
+        none = np.zeros((*self.surviving.shape[:-1], 1))
+        return Curve(times, np.concatenate([self.surviving, none], axis=-1))
 
     @functools.cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -157,46 +157,46 @@ class Curve:
         plain = np.append(width, 0.0) / 2 + np.append(0.0, width) / 2
         squared = np.append(width * (2 * before + after), 0.0) / 3
         squared += np.append(0.0, width * (before + 2 * after)) / 3
-        first = self.times[0] + self.alive @ plain
-        second = self.times[0] ** 2 + self.alive @ squared
+        first = self.times[0] + self.surviving @ plain
+        second = self.times[0] ** 2 + self.surviving @ squared
         if self.tail is not None:
             first = first + self.unseen * self.tail
             second = second + 2 * self.unseen * self.tail * (self.times[-1] + self.tail)
         return np.asarray(first), np.asarray(second)
 
 
-def steps(times: Floats, alive: Floats) -> tuple[Floats, Floats]:
-    """A step function, which falls to alive[..., i] at times[i], as points with jumps.
+def steps(times: Floats, surviving: Floats) -> tuple[Floats, Floats]:
+    """A step function, which falls to surviving[..., i] at times[i], as points with jumps.
 
     >>> [list(map(float, part)) for part in steps(np.array([2.0]), np.array([0.0]))]
     [[0.0, 2.0, 2.0], [1.0, 1.0, 0.0]]
     """
-    one = np.ones((*alive.shape[:-1], 1))
-    before = np.concatenate([one, alive[..., :-1]], axis=-1)
-    doubled = np.stack([before, alive], axis=-1).reshape(*alive.shape[:-1], -1)
+    one = np.ones((*surviving.shape[:-1], 1))
+    before = np.concatenate([one, surviving[..., :-1]], axis=-1)
+    doubled = np.stack([before, surviving], axis=-1).reshape(*surviving.shape[:-1], -1)
     return np.append(0.0, np.repeat(times, 2)), np.concatenate([one, doubled], axis=-1)
 
 
-def smooth_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
+def smooth_pieces(times: Floats, surviving: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
     """More points between the given ones, with a hazard that changes smoothly.
 
     The logarithm of the share is interpolated by cubic pieces that never rise (Fritsch and
-    Carlson). Where nothing is left at the end of an interval, the line in it stays straight.
-    `alive` may have one row per curve.
+    Carlson). Where nothing remains at the end of an interval, the line in it stays straight.
+    `surviving` may have one row per curve.
 
-    >>> times, alive = smooth_pieces(np.array([0.0, 1.0, 2.0]), np.exp([0.0, -1.0, -2.0]), 2)
-    >>> times.tolist(), np.log(alive).round(12).tolist()
+    >>> times, surviving = smooth_pieces(np.array([0.0, 1.0, 2.0]), np.exp([0.0, -1.0, -2.0]), 2)
+    >>> times.tolist(), np.log(surviving).round(12).tolist()
     ([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, -0.5, -1.0, -1.5, -2.0])
     """
     from scipy.interpolate import PchipInterpolator
 
-    rows = np.atleast_2d(alive)
+    rows = np.atleast_2d(surviving)
     parts = np.arange(1, pieces + 1) / pieces
     fine = np.append(times[0], (times[:-1, None] + parts * np.diff(times)[:, None]).ravel())
     found = np.empty((len(rows), len(fine)))
-    left = (rows > 0).sum(axis=1)
-    for known in np.unique(left):
-        same = left == known
+    positive = (rows > 0).sum(axis=1)
+    for known in np.unique(positive):
+        same = positive == known
         levels = rows[same]
         if known < 3:
             found[same] = [exponential_pieces(times, each, pieces)[1] for each in levels]
@@ -205,29 +205,29 @@ def smooth_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats
         smooth = PchipInterpolator(times[:known], np.log(levels[:, :known]), axis=1)
         drawn = np.ones((len(levels), len(fine)))
         drawn[:, inside] = np.minimum(np.exp(smooth(fine[inside])), 1.0)
-        # From the last that is left, straight down to the next, where nothing is.
+        # From the last positive one, straight down to the next, where nothing is.
         end = times[min(known, len(times) - 1)]
         width = max(float(end - times[known - 1]), 1e-300)
         line = np.clip(1 - (fine[~inside] - times[known - 1]) / width, 0.0, 1.0)
         drawn[:, ~inside] = levels[:, known - 1 : known] * line
         found[same] = np.minimum.accumulate(drawn, axis=1)
-    return fine, found.reshape((*np.shape(alive)[:-1], len(fine)))
+    return fine, found.reshape((*np.shape(surviving)[:-1], len(fine)))
 
 
-def exponential_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
+def exponential_pieces(times: Floats, surviving: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
     """More points between the given ones, with a constant hazard in each interval.
 
-    Where nothing is left at the end of an interval, the line in it stays straight.
+    Where nothing remains at the end of an interval, the line in it stays straight.
     """
-    all_times, all_alive = [times[:1]], [alive[:1]]
-    for start, end, before, after in zip(times, times[1:], alive, alive[1:], strict=False):
+    all_times, all_surviving = [times[:1]], [surviving[:1]]
+    for start, end, before, after in zip(times, times[1:], surviving, surviving[1:], strict=False):
         parts = np.arange(1, pieces + 1) / pieces
         all_times.append(start + parts * (end - start))
         if after > 0:
-            all_alive.append(before * (after / before) ** parts)
+            all_surviving.append(before * (after / before) ** parts)
         else:
-            all_alive.append(before + parts * (after - before))
-    return np.concatenate(all_times), np.concatenate(all_alive)
+            all_surviving.append(before + parts * (after - before))
+    return np.concatenate(all_times), np.concatenate(all_surviving)
 
 
 def from_averages(averages: Floats, after: Floats | float) -> tuple[Floats, Floats]:
@@ -239,12 +239,10 @@ def from_averages(averages: Floats, after: Floats | float) -> tuple[Floats, Floa
     are limited, as in the piecewise parabolic method for gas flows (P. Colella and P. Woodward, J.
     Comput. Phys. 54, 1984): nothing rises, and a jump stays one.
 
-    Args:
-        averages: The averages; one row per curve, or one curve.
-        after: The average that follows, per curve.
+    `averages` has one row per curve, or is one curve; `after` is the average that follows.
 
-    >>> times, alive = from_averages(np.array([7.0, 5.0, 3.0]) / 8, 1 / 8)
-    >>> times.tolist(), (8 * alive).round(9).tolist()
+    >>> times, surviving = from_averages(np.array([7.0, 5.0, 3.0]) / 8, 1 / 8)
+    >>> times.tolist(), (8 * surviving).round(9).tolist()
     ([0.0, 0.5, 1.0, 1.0, 1.5, 2.0, 2.0, 2.5, 3.0], [8.0, 7.0, 6.0, 6.0, 5.0, 4.0, 4.0, 3.0, 2.0])
     """
     many = np.atleast_2d(averages)
@@ -262,22 +260,22 @@ def from_averages(averages: Floats, after: Floats | float) -> tuple[Floats, Floa
     if number > 2:  # the parabola through the first three averages, at its beginning
         smooth = (11 * many[:, :1] - 7 * many[:, 1:2] + 2 * many[:, 2:3]) / 6
         first = np.clip(smooth, many[:, :1], 1.0)
-    left, right = np.concatenate([first, ends], axis=1), np.concatenate([ends, last], axis=1)
+    begin, end = np.concatenate([first, ends], axis=1), np.concatenate([ends, last], axis=1)
     # The middle keeps the average; it must be between both ends.
-    right = np.maximum(right, np.minimum(4 * many - 3 * left, many))
-    left = np.minimum(left, np.maximum(4 * many - 3 * right, many))
-    right = np.maximum(right, np.minimum(4 * many - 3 * left, many))
-    middle = np.clip(2 * many - (left + right) / 2, right, left)
-    places = np.arange(number, dtype=np.float64)[:, None] + np.linspace(0.0, 1.0, POINTS)
-    alive = np.stack([left, middle, right], axis=2).reshape(rows, -1)
-    return places.ravel(), alive.reshape((*np.shape(averages)[:-1], POINTS * number))
+    end = np.maximum(end, np.minimum(4 * many - 3 * begin, many))
+    begin = np.minimum(begin, np.maximum(4 * many - 3 * end, many))
+    end = np.maximum(end, np.minimum(4 * many - 3 * begin, many))
+    middle = np.clip(2 * many - (begin + end) / 2, end, begin)
+    times = np.arange(number, dtype=np.float64)[:, None] + np.linspace(0.0, 1.0, POINTS)
+    surviving = np.stack([begin, middle, end], axis=2).reshape(rows, -1)
+    return times.ravel(), surviving.reshape((*np.shape(averages)[:-1], POINTS * number))
 
 
-def averages_of(alive: Floats) -> Floats:
+def averages_of(surviving: Floats) -> Floats:
     """The averages over buckets of a curve that `from_averages` made.
 
     >>> averages_of(from_averages(np.array([0.9, 0.5, 0.2, 0.1]), 0.0)[1]).round(12).tolist()
     [0.9, 0.5, 0.2, 0.1]
     """
-    points = alive.reshape((*alive.shape[:-1], -1, POINTS))
+    points = surviving.reshape((*surviving.shape[:-1], -1, POINTS))
     return np.asarray(points @ (np.array([1.0, 2.0, 1.0]) / 4))

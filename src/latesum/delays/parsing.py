@@ -17,8 +17,8 @@ from latesum._plugins import DELAYS, signature_of
 from latesum.delays.base import Delay
 
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
-#: The place of a delay of one's own, package.module:Name(, or text in quotes, which is left alone.
-_PLACES = re.compile(r"""("[^"]*"|'[^']*')|([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?=\s*\()""")
+#: The import path of a delay of one's own, package.module:Name(, or text in quotes (kept as it is).
+_PATHS = re.compile(r"""("[^"]*"|'[^']*')|([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?=\s*\()""")
 _COLON = "__colon__"
 _METHODS = ("clipped", "truncated")
 
@@ -64,10 +64,7 @@ def parse(text: str | Delay) -> Delay:
     """Read a delay such as "uniform(0, 100)"; a delay is returned as it is.
 
     One of your own is known by the name of an entry point of the group `latesum.delays`, or by its
-    place: "package.module:Name(...)".
-
-    Args:
-        text: the call that makes the delay, or the delay itself.
+    import path: "package.module:Name(...)".
 
     >>> parse("mixture((0.9, poisson(5)), (0.1, constant(60)))").mean
     10.5
@@ -77,8 +74,8 @@ def parse(text: str | Delay) -> Delay:
     if not isinstance(text, str):
         raise InvalidInput(f"a delay is written as text such as {_EXAMPLES}, not {text!r}.")
     try:
-        # A colon is not Python: the place goes through the parser as a name with attributes.
-        plain = _PLACES.sub(lambda m: m[1] or f"{m[2]}.{_COLON}.{m[3]}", text.strip())
+        # A colon is not Python: the path goes through the parser as a name with attributes.
+        plain = _PATHS.sub(lambda m: m[1] or f"{m[2]}.{_COLON}.{m[3]}", text.strip())
         tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.") from None
@@ -94,9 +91,6 @@ def text_of(delay: Delay) -> str:
 
     A text that cannot be read is no danger: such a delay is known to this process alone.
 
-    Args:
-        delay: The delay.
-
     >>> text_of(parse("uniform(0, 100).clipped(70)"))
     'uniform(0, 100).clipped(70)'
     """
@@ -108,8 +102,7 @@ def text_of(delay: Delay) -> str:
         raise InvalidInput(
             f"the text of a {type(delay).__name__} delay, {delay.short_text!r}, is that of another "
             "delay, so that results of one would be taken for results of the other: give it a "
-            "`text` that reads back as itself, see latesum.delays.check (or, if it names a file "
-            "that has changed, read the file again)."
+            "`text` that reads back as itself, see latesum.delays.check."
         )
     return delay.text
 
@@ -132,11 +125,11 @@ def _evaluate(node: ast.expr, text: str) -> Any:
 
 def _call(node: ast.Call, text: str) -> Any:
     function: Law
-    place = ast.unparse(node.func)
+    path = ast.unparse(node.func)
     if isinstance(node.func, ast.Name):
         function = DELAYS.find(node.func.id)
-    elif f".{_COLON}." in place and isinstance(node.func, ast.Attribute) and "(" not in place:
-        function = DELAYS.find(place.replace(f".{_COLON}.", ":"))
+    elif f".{_COLON}." in path and isinstance(node.func, ast.Attribute) and "(" not in path:
+        function = DELAYS.find(path.replace(f".{_COLON}.", ":"))
     elif isinstance(node.func, ast.Attribute):
         parent = _evaluate(node.func.value, text)
         if not isinstance(parent, Delay):

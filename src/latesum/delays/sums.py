@@ -28,7 +28,7 @@ CHUNK = 1 << 16
 _GROWTH = 1 + 2.0**-7
 #: ... and are halved where that changes their sum by more than this share of the whole.
 _TOLERANCE = 1e-13
-#: A block is smooth if at these places it is this close to a parabola, in shares of its fall.
+#: A block is smooth if at these points it is this close to a parabola, in shares of its fall.
 _IRREGULAR = np.array([[0.0917], [0.3819], [0.5772], [0.8862]])
 _SMOOTH = 1e-4
 #: A sum ends early where what doubling it could add is below this share of it.
@@ -41,25 +41,22 @@ _SLACK = 1e-9
 def sum_over_rounds(survival: Survival, end: float | None, term: Term, power: int = 0) -> float:
     """The sum of term(k, P(tau > k)) over k = 0, 1, ... below `end`.
 
-    Args:
-        survival: P(tau > k) for whole k.
-        end: Where the sum ends: the largest delay, or None.
-        term: What is added: P(tau > k) times at most a constant and k to the power `power`.
-        power: The power of k in the term, which says where the sum of a heavy tail diverges.
+    `end` is the largest delay, or None. `term` is P(tau > k) times at most a constant and k to the
+    power `power`, which says where the sum of a heavy tail diverges.
 
     >>> from latesum import delays
-    >>> sum_over_rounds(delays.uniform(0, 100).survival, 100, lambda k, alive: alive)
+    >>> sum_over_rounds(delays.uniform(0, 100).survival, 100, lambda k, surviving: surviving)
     50.0
-    >>> sum_over_rounds(lambda k: 1 / (1 + np.asarray(k)), None, lambda k, alive: alive)
+    >>> sum_over_rounds(lambda k: 1 / (1 + np.asarray(k)), None, lambda k, surviving: surviving)
     inf
     """
     last = _LAST if end is None else float(end)
     total = 0.0
     for start in range(0, int(min(last, _EXACT)), CHUNK):
         k = np.arange(start, min(start + CHUNK, int(min(last, _EXACT))), dtype=np.float64)
-        alive = survival(k)
-        total += float(term(k, alive).sum())
-        if (k[-1] + 1) ** (power + 1) * alive[-1] < _NEGLIGIBLE * total:
+        surviving = survival(k)
+        total += float(term(k, surviving).sum())
+        if (k[-1] + 1) ** (power + 1) * surviving[-1] < _NEGLIGIBLE * total:
             return total
     if last <= _EXACT:
         return total
@@ -82,14 +79,14 @@ def _in_blocks(survival: Survival, term: Term, start: float, end: float, before:
     while len(low):
         single = quarter < 1
         low, quarter = low[~single], quarter[~single]
-        places = low + quarter * np.arange(5.0)[:, None]
-        # The last place of a block is the first of the next: its sum leaves it out.
-        values = term(places, survival(places))
+        points = low + quarter * np.arange(5.0)[:, None]
+        # The last index of a block is the first of the next: its sum leaves it out.
+        values = term(points, survival(points))
         whole = _simpson(values[::2], 4 * quarter)
         halves = _simpson(values[:3], 2 * quarter) + _simpson(values[2:], 2 * quarter)
         most = 4 * quarter * np.abs(values[0] - values[4])
         allowed = _TOLERANCE * (before + total + float(halves.sum()))
-        # Jumps that are as regular as the places cancel in the sum, and not at irregular places.
+        # Jumps that are as regular as the points cancel in the sum, and not at irregular points.
         inside = np.floor(low + 4 * quarter * _IRREGULAR)
         off = term(inside, survival(inside)) - _parabola(values[::2], (inside - low) / 4 / quarter)
         smooth = np.abs(off).max(axis=0) <= _SMOOTH * np.abs(values[0] - values[4])
@@ -100,8 +97,8 @@ def _in_blocks(survival: Survival, term: Term, start: float, end: float, before:
             break
         half = np.floor(quarter / 2)
         odd = quarter - 2 * half  # two halves of 4 * half rounds each, and 4 rounds if it is odd
-        left = np.concatenate([low + 8 * half + j for j in range(4)])
-        total += _summed(survival, term, left[np.tile(odd > 0, 4)])
+        rest = np.concatenate([low + 8 * half + j for j in range(4)])
+        total += _summed(survival, term, rest[np.tile(odd > 0, 4)])
         low, quarter = np.concatenate([low, low + 4 * half]), np.concatenate([half, half])
     return total
 

@@ -294,7 +294,7 @@ def _rescaled(delay: Delay, factor: float) -> Delay:
     curve = Curve(np.repeat(knots, 2).astype(np.float64), alive, largest=largest)
     if curve.unseen > 0:
         beyond = (delay.mean - float(curve.restricted_mean)) / float(curve.unseen)
-        curve = Curve(curve.times, curve.alive, max(beyond, 1.0))
+        curve = Curve(curve.times, curve.surviving, max(beyond, 1.0))
     return Tabulated.from_curve(curve, factor)
 
 

@@ -34,9 +34,10 @@ def _delay_of(uniform, cdf, guide):
 def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     """Advance `carry` by a block whose last len(uniforms) plays are drawn one by one.
 
-    Play i is i rounds before the end of the block, which is its age. One uniform number serves for the reward and,
-    divided by `mean` where the reward is 1, for the delay. Returns what arrived, and how many
-    rewards have a delay beyond the table: their ages are written into `beyond`.
+    Play i is i rounds before the end of the block, which is its age. One uniform
+    number serves for the reward and, divided by `mean` where the reward is 1, for the delay.
+    Returns what arrived, and how many rewards have a delay beyond the table: their ages are written
+    into `beyond`.
     """
     arrived = take_arrivals(carry, rounds)
     # Whether a reward is 1, and whether it arrives, no processor can guess: nothing branches there.

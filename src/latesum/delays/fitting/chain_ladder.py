@@ -92,7 +92,7 @@ def fit_triangle(
     late = clear_steps(arrived, growth)
     whole = _chains(arrived[None], late, depth, wanted)
     tail = None if whole.tail is None or whole.unseen[0] <= 0 else float(np.asarray(whole.tail)[0])
-    curve = Curve(whole.times, whole.alive[0], tail, wanted)
+    curve = Curve(whole.times, whole.surviving[0], tail, wanted)
 
     def resample(rng: np.random.Generator, number: int) -> Curve:
         """The data first, then buckets drawn with replacement that leave not nearly all unseen."""
@@ -102,7 +102,7 @@ def fit_triangle(
         found = _chains(np.concatenate([arrived[None], drawn]), late, depth, wanted, rng)
         kept = np.flatnonzero(found.unseen <= _MAX_UNSEEN)
         tails = None if found.tail is None else np.asarray(found.tail)[kept]
-        return Curve(found.times, found.alive[kept], tails, wanted)
+        return Curve(found.times, found.surviving[kept], tails, wanted)
 
     rows = int(np.isfinite(triangle).sum())
     degrees = float(len(different) - 1)
@@ -180,16 +180,16 @@ def _chains(
 ) -> Curve:
     """The curves up to the lag `depth`; later lags, which few buckets show, are in the tail."""
     tail = fading(arrived, late, rng)
-    alive = np.maximum(1 - arrived / (1 + tail.beyond[:, None]), 0.0)
-    alive[tail.beyond == 0, -1] = 0.0
-    unseen = alive[:, depth]
-    # alive[l] is the mean of P(delay > x) over x from l to l + 1.
-    times, levels = from_averages(alive[:, :depth], unseen)
+    surviving = np.maximum(1 - arrived / (1 + tail.beyond[:, None]), 0.0)
+    surviving[tail.beyond == 0, -1] = 0.0
+    unseen = surviving[:, depth]
+    # surviving[l] is the mean of P(delay > x) over x from l to l + 1.
+    times, levels = from_averages(surviving[:, :depth], unseen)
     times, levels = np.append(times, depth), np.column_stack([levels, unseen])
     if largest is not None:
         return Curve(times, levels, None, largest)
     # The tail has the mean of what later lags show and what is beyond them.
-    later = alive[:, depth:-1].sum(axis=1) + alive[:, -1] * tail.later
+    later = surviving[:, depth:-1].sum(axis=1) + surviving[:, -1] * tail.later
     tails = np.divide(later, unseen, out=np.ones_like(later), where=unseen > 0)
     return Curve(times, levels, np.maximum(tails, 1e-12), largest)
 
@@ -287,11 +287,11 @@ def clear_steps(arrived: Floats, growth: DevelopmentFactors) -> GrowthSteps:
     errors = np.nan_to_num(growth.errors / growth.factors, posinf=0.0) * arrived[1:]
     joined: list[tuple[int, int, float, float]] = []  # from, to, growth, its squared error
     start, grown, square = 0, 0.0, 0.0
-    for place, (step, error) in enumerate(zip(steps, errors, strict=True)):
+    for index, (step, error) in enumerate(zip(steps, errors, strict=True)):
         grown, square = grown + float(step), square + float(error) ** 2
         if grown > 0 and grown > _CLEAR_GROWTH * np.sqrt(square):
-            joined.append((start, place + 1, grown, square))
-            start, grown, square = place + 1, 0.0, 0.0
+            joined.append((start, index + 1, grown, square))
+            start, grown, square = index + 1, 0.0, 0.0
     if joined and start < len(steps):
         first, _, before, more = joined.pop()
         joined.append((first, len(steps), before + grown, more + square))

@@ -221,6 +221,6 @@ def _read_file(path: Path, form: FileForm) -> Columns:
         raise InvalidInput(f"{path}: {refused}") from None
     columns = list(zip(*cells, strict=True)) if cells else [()] * len(lowered)
     values = {name: list(each) for name, each in zip(lowered, columns, strict=True)}
-    for field_name, place in table.places.items():
-        values.setdefault(field_name, list(columns[place]))
+    for field_name, index in table.places.items():
+        values.setdefault(field_name, list(columns[index]))
     return Columns(values, str(path), form, table.source.separator, lines, table.left_out_sentence)

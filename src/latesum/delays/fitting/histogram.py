@@ -26,40 +26,40 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
     is_open = bool(np.isinf(ends[-1]))
     edges = np.append(starts, ends[-1])[: len(starts) + (0 if is_open else 1)]
 
-    def alive_of(shares: Floats) -> Floats:
-        """What is left at each edge; along the last axis."""
+    def surviving_at(shares: Floats) -> Floats:
+        """What survives at each edge; along the last axis."""
         gone = np.cumsum(shares, axis=-1)[..., : len(edges) - 1]
-        alive = np.concatenate([np.ones((*shares.shape[:-1], 1)), 1 - gone], axis=-1).clip(0.0)
-        alive[alive < 1e-12] = 0.0
-        return alive
+        surviving = np.concatenate([np.ones((*shares.shape[:-1], 1)), 1 - gone], axis=-1).clip(0.0)
+        surviving[surviving < 1e-12] = 0.0
+        return surviving
 
-    def paces(alive: Floats) -> Floats | None:
+    def paces(surviving: Floats) -> Floats | None:
         if not is_open or largest is not None:
             return None
-        return np.array([_pace_of_the_end(edges, each) for each in alive])
+        return np.array([_pace_of_the_end(edges, each) for each in surviving])
 
     shares = counts / total
-    alive = alive_of(shares)
-    pace = paces(alive[None])
+    surviving = surviving_at(shares)
+    pace = paces(surviving[None])
     tail = None if pace is None else float(pace[0])
-    curve = Curve(*smooth_pieces(edges, alive), tail, largest)
+    curve = Curve(*smooth_pieces(edges, surviving), tail, largest)
 
     def resample(rng: np.random.Generator, number: int) -> Curve:
-        drawn = alive_of(rng.multinomial(int(total), shares, size=number) / int(total))
+        drawn = surviving_at(rng.multinomial(int(total), shares, size=number) / int(total))
         return Curve(*smooth_pieces(edges, drawn), paces(drawn), largest)
 
     # Where in its bin a delay is, no histogram says: the limits allow another way to spread them.
-    other = Curve(edges, alive, tail, largest)
+    other = Curve(edges, surviving, tail, largest)
     basis, numbers = f"a histogram of {int(total):,} delays", np.full(len(curve.times), total)
     return Estimated(curve, resample, basis, int(total), [], other=other, numbers=numbers)
 
 
-def _pace_of_the_end(edges: Floats, alive: Floats) -> float:
+def _pace_of_the_end(edges: Floats, surviving: Floats) -> float:
     """How long the delays go on for on average, by the hazard of the last closed bins."""
-    end = max(alive[-1], 1e-300)
+    end = max(surviving[-1], 1e-300)
     for start in range(len(edges) - 2, -1, -1):
-        fallen = 1 - alive[-1] / alive[start] if alive[start] > 0 else 0.0
+        fallen = 1 - surviving[-1] / surviving[start] if surviving[start] > 0 else 0.0
         if fallen >= _SHARE_FOR_PACE or start == 0:
-            pace = np.log(max(alive[start], end) / end)
+            pace = np.log(max(surviving[start], end) / end)
             return float((edges[-1] - edges[start]) / max(pace, 1e-12))
     return float(edges[-1])

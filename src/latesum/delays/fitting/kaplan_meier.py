@@ -50,30 +50,30 @@ def _numbers(curve: Curve, times: Floats, events: Floats, lost: Floats) -> Float
     """Out of how many delays each point of the curve was found."""
     at_risk = np.cumsum((events + lost)[::-1])[::-1]
     found = effective_numbers(_survival(events, lost), events, at_risk, float(at_risk[0]))
-    place = np.searchsorted(times, curve.times, side="right") - 1
+    index = np.searchsorted(times, curve.times, side="right") - 1
     # Of the two points of a jump, the first is what was left before it.
     first = np.append(curve.times[1:] == curve.times[:-1], False)
-    place = np.where(first, place - 1, place)
-    return np.where(place >= 0, found[np.maximum(place, 0)], at_risk[0])
+    index = np.where(first, index - 1, index)
+    return np.where(index >= 0, found[np.maximum(index, 0)], at_risk[0])
 
 
-def effective_numbers(alive: Floats, events: Floats, at_risk: Floats, total: float) -> Floats:
-    """How many delays without censoring would show the share left at each time as well.
+def effective_numbers(surviving: Floats, events: Floats, at_risk: Floats, total: float) -> Floats:
+    """How many delays without censoring would show the share surviving at each time as well.
 
-    At each time the share `alive` is left, `events` ended, and `at_risk` had not ended before.
+    At each time the share `surviving` remains, `events` ended, and `at_risk` had not ended before.
 
-    >>> alive, ones = np.array([0.75, 0.5, 0.25, 0.0]), np.ones(4)
-    >>> effective_numbers(alive, ones, np.array([4.0, 3.0, 2.0, 1.0]), 4.0).round(9).tolist()
+    >>> surviving, ones = np.array([0.75, 0.5, 0.25, 0.0]), np.ones(4)
+    >>> effective_numbers(surviving, ones, np.array([4.0, 3.0, 2.0, 1.0]), 4.0).round(9).tolist()
     [4.0, 4.0, 4.0, 4.0]
     """
-    left = at_risk * (at_risk - events)
-    terms = np.divide(events, left, out=np.zeros_like(events), where=left > 0)
-    relative = np.cumsum(terms)  # the variance of log(alive), by Greenwood
-    inner = (alive > 0) & (relative > 0)
-    found = np.full(len(alive), np.nan)
-    found[inner] = (1 - alive[inner]) / (alive[inner] * relative[inner])
+    square = at_risk * (at_risk - events)
+    terms = np.divide(events, square, out=np.zeros_like(events), where=square > 0)
+    relative = np.cumsum(terms)  # the variance of log(surviving), by Greenwood
+    inner = (surviving > 0) & (relative > 0)
+    found = np.full(len(surviving), np.nan)
+    found[inner] = (1 - surviving[inner]) / (surviving[inner] * relative[inner])
     if not inner.any():
-        return np.full(len(alive), total)
+        return np.full(len(surviving), total)
     # Before the first end all are there, and after the last nothing is left to learn.
     last = np.maximum.accumulate(np.where(inner, np.arange(len(found)), -1))
     return np.asarray(np.where(last < 0, total, np.minimum(found[last], total)))
@@ -81,7 +81,7 @@ def effective_numbers(alive: Floats, events: Floats, at_risk: Floats, total: flo
 
 def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """The different times, and how many events and how many losses there were at each."""
-    times, place = np.unique(delays, return_inverse=True)
+    times, index = np.unique(delays, return_inverse=True)
     if len(times) > _MAX_TIMES:
         # Half of the groups have equal sizes; half get smaller with what is left, so that the
         # quantiles near 1 stay where they are.
@@ -91,14 +91,14 @@ def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Float
         ends = np.arange(number - _LONGEST, number)
         starts = np.unique(np.concatenate([even, fine, ends]).astype(np.int64))
         group = np.searchsorted(starts, np.arange(number), side="right") - 1
-        weights = np.bincount(place)
+        weights = np.bincount(index)
         mass = np.bincount(group, weights=weights)
         longest = times[-_LONGEST:]
         times = np.bincount(group, weights=weights * times) / mass
         times[-_LONGEST:] = longest  # to the last digit
-        place = group[place]
-    events = np.bincount(place[~censored], minlength=len(times)).astype(np.float64)
-    lost = np.bincount(place[censored], minlength=len(times)).astype(np.float64)
+        index = group[index]
+    events = np.bincount(index[~censored], minlength=len(times)).astype(np.float64)
+    lost = np.bincount(index[censored], minlength=len(times)).astype(np.float64)
     return times, events, lost
 
 
@@ -106,19 +106,19 @@ def _survival(events: Floats, lost: Floats) -> Floats:
     """The product over the times of the share that goes on; along the last axis."""
     at_risk = np.cumsum((events + lost)[..., ::-1], axis=-1)[..., ::-1]
     factors = 1 - np.divide(events, at_risk, out=np.zeros_like(events), where=at_risk > 0)
-    alive: Floats = np.cumprod(factors, axis=-1)
-    return alive
+    surviving: Floats = np.cumprod(factors, axis=-1)
+    return surviving
 
 
 def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curve:
-    alive = _survival(events, lost)
+    surviving = _survival(events, lost)
     happened = events > 0
     until = float(times[(events + lost) > 0][-1])
-    knots, levels = steps(times[happened], alive[happened])
-    if alive[-1] <= 0:
+    knots, levels = steps(times[happened], surviving[happened])
+    if surviving[-1] <= 0:
         return Curve(knots, levels, largest=largest)
     if until > knots[-1]:
-        knots, levels = np.append(knots, until), np.append(levels, alive[-1])
+        knots, levels = np.append(knots, until), np.append(levels, surviving[-1])
     if largest is not None:
         return Curve(knots, levels, largest=largest)
     return Curve(knots, levels, float(_paces_of_the_end(times, events[None], lost[None])[0]))
@@ -126,14 +126,14 @@ def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | 
 
 def _kaplan_meiers(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curve:
     """The same for many draws of the counts, one per row."""
-    alive = _survival(events, lost)
+    surviving = _survival(events, lost)
     if largest is not None:
-        return Curve(*steps(times, alive), largest=largest)
+        return Curve(*steps(times, surviving), largest=largest)
     paces = _paces_of_the_end(times, events, lost)
     # Where a draw ends before the last time, what it did not see to the end goes on at its pace.
     last = len(times) - 1 - np.argmax((events + lost)[:, ::-1] > 0, axis=1)
-    alive = alive * np.exp(-np.maximum(times - times[last][:, None], 0.0) / paces[:, None])
-    return Curve(*steps(times, alive), paces)
+    surviving = surviving * np.exp(-np.maximum(times - times[last][:, None], 0.0) / paces[:, None])
+    return Curve(*steps(times, surviving), paces)
 
 
 def _paces_of_the_end(times: Floats, events: Floats, lost: Floats) -> Floats:
@@ -145,9 +145,9 @@ def _paces_of_the_end(times: Floats, events: Floats, lost: Floats) -> Floats:
     all_events = events.sum(axis=1)
     wanted = np.maximum(_LAST_SHARE * all_events, np.minimum(_MIN_EVENTS, all_events))
     ended = from_the_end(events)
-    place = np.maximum((ended >= wanted[:, None]).sum(axis=1) - 1, 0)
+    index = np.maximum((ended >= wanted[:, None]).sum(axis=1) - 1, 0)
     rows = np.arange(len(events))
-    start = np.where(place > 0, times[place - 1], 0.0)
-    at_risk = from_the_end(events + lost)[rows, place]
-    exposure = from_the_end((events + lost) * times)[rows, place] - start * at_risk
-    return np.asarray(np.maximum(exposure / ended[rows, place], 1e-12))
+    start = np.where(index > 0, times[index - 1], 0.0)
+    at_risk = from_the_end(events + lost)[rows, index]
+    exposure = from_the_end((events + lost) * times)[rows, index] - start * at_risk
+    return np.asarray(np.maximum(exposure / ended[rows, index], 1e-12))

@@ -362,8 +362,8 @@ def _students(level: float, degrees: float | None) -> float:
     return float(ndtri(share) if degrees is None else stdtrit(degrees, share))
 
 
-def share_limits(alive: Floats, numbers: Floats, level: float) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's limits of the share `alive` out of `numbers`, at the points of a curve.
+def share_limits(surviving: Floats, numbers: Floats, level: float) -> tuple[Floats, Floats]:
+    """Clopper and Pearson's limits of the share `surviving` out of `numbers`, point by point.
 
     >>> low, high = share_limits(np.array([0.5]), np.array([10.0]), 0.95)
     >>> round(float(low[0]), 4), round(float(high[0]), 4)
@@ -372,7 +372,7 @@ def share_limits(alive: Floats, numbers: Floats, level: float) -> tuple[Floats, 
     from scipy.special import betaincinv
 
     side = (1 - level) / 2
-    count, rest = numbers * alive, numbers * (1 - alive)
+    count, rest = numbers * surviving, numbers * (1 - surviving)
     low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, side), 0.0)
     high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - side), 1.0)
     return np.minimum.accumulate(low), np.maximum.accumulate(high[::-1])[::-1]
@@ -388,7 +388,9 @@ def _exact_limits(
     a binomial number out of the number of delays; where some are censored, out of the number that
     would give the variance of Greenwood's formula.
     """
-    low, high = (Curve(curve.times, limit) for limit in share_limits(curve.alive, numbers, level))
+    low, high = (
+        Curve(curve.times, limit) for limit in share_limits(curve.surviving, numbers, level)
+    )
 
     def within(limit: Curve, share: float) -> float | None:
         return float(limit.quantile(share)) if limit.unseen <= 1 - share + 1e-12 else None

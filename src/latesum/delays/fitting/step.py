@@ -56,14 +56,14 @@ def fit_step(
         error = np.sqrt(level_from.var(ddof=1) / len(level_from))
         levels = np.maximum(level + rng.normal(size=number) * error, level / 100)
         # Around the curve that was found: around the data, their noise would be there twice.
-        fitted = level * averages_of(curve.alive[:-1])
+        fitted = level * averages_of(curve.surviving[:-1])
         fitted = fitted if stopped else level - fitted
         spread = np.sqrt(dispersion * np.maximum(fitted + background, 0.0))
         seen = fitted + rng.normal(size=(number, len(after))) * spread
         return Curve(*_curves(_missing(seen, levels[:, None], stopped)))
 
-    times, alive = _curves(_missing(after[None], level, stopped))
-    curve = Curve(times, alive[0])
+    times, surviving = _curves(_missing(after[None], level, stopped))
+    curve = Curve(times, surviving[0])
     last = after[-max(len(after) // 5, 1) :]
     missing = float(last.mean()) / level if stopped else 1 - float(last.mean()) / level
     noise = np.sqrt(max(dispersion, 1e-12) * max(abs(float(last.mean())), 1.0) / len(last)) / level
@@ -113,8 +113,8 @@ def _curves(missing: Floats) -> tuple[Floats, Floats]:
     wanted, found = np.maximum(missing.sum(axis=1), 0.0), levels.sum(axis=1)
     factors = np.divide(wanted, found, out=np.ones_like(found), where=found > 0)
     levels = np.clip(levels * factors[:, None], 0.0, 1.0)
-    times, alive = from_averages(levels, 0.0)
-    return np.append(times, times[-1]), np.column_stack([alive, np.zeros(len(alive))])
+    times, surviving = from_averages(levels, 0.0)
+    return np.append(times, times[-1]), np.column_stack([surviving, np.zeros(len(surviving))])
 
 
 def _pace_of_the_end(curve: Curve, missing: float) -> float:
