@@ -27,7 +27,7 @@ def test_three_buckets_without_a_usable_total_are_an_alarm(new_campaign, clock):
     assert "is the import still running?" in alarms[-1]
     assert campaign.health()[0].command == "import FILE"
     status = campaign.status()
-    assert status.alarm == status.warnings[0] == alarms[-1]
+    assert status.alarm == status.health[0].sentence == alarms[-1]
     assert "nothing is known yet" in status.headline
 
 

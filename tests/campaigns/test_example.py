@@ -28,11 +28,11 @@ def test_the_shop_finds_its_winner(load_example, tmp_path, capsys):
 def test_the_shop_in_four_regions_finds_its_winner(load_example, tmp_path, capsys, days):
     status = load_example("regions", "follow").follow(tmp_path, days)
     printed = capsys.readouterr().out
-    effects = {each["option"]: each for each in status["market"]["effects"]}
-    assert effects["a gift"]["low90"] < 0.12 < effects["a gift"]["high90"]
+    gift = next(each for each in status["options"] if each["name"] == "a gift")
+    assert gift["uplift_low"] < 0.12 < gift["uplift_high"]
     if days == 42:
         assert status["winner"] == "a gift"
-        assert 1.2 < status["market"]["delay"] < 2.4  # it is 1.6, and was told as about two
+        assert 1.2 < status["model"]["delay"] < 2.4  # it is 1.6, and about two were given
     assert {row["state"] for row in status["timeline"]} == {"known"}
     east = [row["option"] for row in status["timeline"] if row["region"] == "east"]
     assert east[11:15] == ["free shipping"] * 4

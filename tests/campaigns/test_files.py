@@ -134,7 +134,7 @@ def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, cloc
     assert describe_event(events[0], other.config).endswith(
         "anna set how files are read (columns rounds=visits,total=orders): a file was imported so"
     )
-    assert "set how files are read" in campaign.status().acts[-1]
+    assert "set how files are read" in campaign.status().actions[-1]
     import_totals(other, b"day,total\n2026-03-04,9\n", FileForm(preset="none"))
     assert campaign.file_form() == FileForm()
     assert replay_log(campaign.config, campaign.history()) == []

@@ -8,11 +8,13 @@ import pytest
 from latesum.campaigns import Campaign, Row
 from latesum.campaigns.charts import (
     columns_of,
-    effects_chart,
-    grid_chart,
-    origins_chart,
+    options_chart,
     pattern_charts,
+    timeline_chart,
+    totals_chart,
 )
+from latesum.campaigns.knowledge import knowledge_of
+from latesum.campaigns.methods import Replay
 from latesum.campaigns.static_page import status_section
 
 SIZES = {"north": 8000, "south": 3000}
@@ -54,7 +56,8 @@ def campaign(tmp_path, clock):
 def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
     status = campaign.status()
     old, new = status.options
-    effect = status.market.effect("new")
+    known = knowledge_of(campaign.state(), campaign.clock(), Replay())
+    effect = next(each for each in known.readings.effects if each.option == "new")
     assert old.is_status_quo
     assert old.uplift is None
     assert (new.uplift, new.probability_best) == (effect.effect, effect.chance)
@@ -64,23 +67,28 @@ def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
     whole = old.mean * sum(SIZES.values()) * 30
     assert status.worth.value == pytest.approx(effect.effect * whole)
     assert status.worth.low < status.worth.value < status.worth.high
+    for region, each in known.readings.by_region.items():
+        here = status.regions[region].options
+        assert here[1].uplift == each[1].effect
+        assert here[1].mean == pytest.approx(here[0].mean * (1 + here[1].uplift))
+        assert sum(option.buckets for option in here) == DAYS
 
 
 def test_the_grid_has_a_row_per_region_and_marks_orders_and_outliers(campaign):
     status = campaign.status()
     columns = columns_of(status)
-    grid = grid_chart(status, columns)
-    assert grid["regions"] == list(SIZES)
+    grid = timeline_chart(status, columns)
+    assert grid["rows"] == list(SIZES)
     assert [len(row) for row in grid["cells"]] == [DAYS, DAYS]
     assert all(row[-1].endswith("p") for row in grid["cells"])  # awaited
     south = grid["cells"][1]
     assert south[6] == "1ko"
     assert south[7].endswith("x")
     assert not any("x" in cell or "o" in cell for cell in grid["cells"][0])
-    for region, row in zip(grid["regions"], grid["cells"], strict=True):
+    for region, row in zip(grid["rows"], grid["cells"], strict=True):
         shown = [each.arm for each in status.timeline if each.region == region]
         assert [int(cell[0]) for cell in row] == shown
-    assert len(columns_of(status, 4).buckets) == 4
+    assert len(columns_of(status, 4)) == 4
 
 
 def test_many_buckets_are_drawn_in_columns_of_several(campaign):
@@ -88,15 +96,14 @@ def test_many_buckets_are_drawn_in_columns_of_several(campaign):
     row = status.timeline[0]
     many = [row._replace(bucket=number, label=str(number)) for number in range(1, 1001)]
     long = type(status)(**{**vars(status), "timeline": many})
-    columns = columns_of(long)
-    assert len(columns.buckets) == 250
-    assert columns.labels[0] == "1 to 4"
-    assert columns_of(long, 90).labels[0] == "911"
+    labels = timeline_chart(long, columns_of(long))["labels"]
+    assert (len(labels), labels[0]) == (250, "1 to 4")
+    assert timeline_chart(long, columns_of(long, 90))["labels"][0] == "911"
 
 
 def test_what_came_in_is_told_by_the_option_it_came_from(campaign):
     status = campaign.status()
-    chart = origins_chart(status, columns_of(status))
+    chart = totals_chart(status, columns_of(status))
     totals = [
         sum(row.total or 0 for row in status.timeline if row.bucket == bucket)
         for bucket in range(1, DAYS + 1)
@@ -111,18 +118,18 @@ def test_saturday_is_seen_and_effects_are_in_percent(campaign):
     (pattern,) = pattern_charts(status)
     assert pattern["labels"][5] == "Sat"
     assert max(pattern["values"]) == pattern["values"][5]
-    chart = effects_chart(status)
+    chart = options_chart(status)
     assert chart["unit"] == "sales against old"
     assert chart["options"][0]["mean"] == 0
     assert chart["options"][1]["words"][0].startswith("+")
 
 
 def test_the_page_says_in_which_region_and_in_days(campaign):
-    html = status_section(campaign.status(), {})
+    html = status_section(campaign.status())
     assert "in south: far more than expected" in html
-    assert "about 1 day was said at the start" in html
+    assert "about 1 day was given at the start" in html
     assert "bucket" not in html.split('id="why-now"')[1].split('id="people"')[0]
     campaign.pause(region="north", user="ada", reason="a look")
-    held = status_section(campaign.status(), {})
+    held = status_section(campaign.status())
     assert 'data-states="paused running"' in held
     assert held.count('<span class="badge paused">') == 1

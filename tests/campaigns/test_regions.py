@@ -10,6 +10,7 @@ from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.importing import import_totals
+from latesum.campaigns.methods import market_rows
 from latesum.campaigns.moving import (
     export_campaign,
     exported_log,
@@ -104,14 +105,14 @@ def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
     status = campaign.status()
     assert status.winner == "a gift"
     assert {shown(campaign, region)[-1] for region in SIZES} == {"a gift"}
-    effects = {each.option: each for each in campaign.market().readings.effects}
-    assert effects["ten off"].effect == 0  # the status quo
-    assert effects["a gift"].low95 < 0.2 < effects["a gift"].high95
-    assert effects["a gift"].chance > 0.9
+    options = {each.name: each for each in status.options}
+    assert options["ten off"].is_status_quo
+    assert options["a gift"].uplift_low < 0.2 < options["a gift"].uplift_high
+    assert options["a gift"].probability_best > 0.9
     said = " ".join(campaign.explain())
     assert "; probability of being best" in said
     assert "late on average (given: about 2 days)" in said
-    assert json.loads(json.dumps(status.to_json()))["market"]["reference"] == "ten off"
+    assert json.loads(json.dumps(status.to_json()))["status_quo"] == "ten off"
     clock.now -= timedelta(days=1)
     assert [each for each in campaign.health() if each.level != "note"] == []
 
@@ -252,7 +253,7 @@ def test_acts_are_for_a_region_or_for_all(make, clock):
     assert campaign.state().parts["west"].decisions[9].source == "policy"
     assert "a gift" not in shown(campaign, "north")[11:17]
     assert {shown(campaign, region)[15] for region in SIZES} == {"ten off"}
-    dwell = campaign.market().found.config.dwell
+    dwell = campaign.status().model.dwell
     assert any("a voucher" in shown(campaign, region)[19 : 19 + dwell] for region in SIZES)
     assert replay_log(campaign.first_config, campaign.history()) == []
     with pytest.raises(NotPossible, match="was not removed"):
@@ -287,7 +288,7 @@ def test_days_before_the_first_question_and_days_not_asked_for(make, clock):
     assert {each.option for each in first.values()} == set(GIVEN["options"])
     assert shown(campaign, "north")[:4] == ["ten off"] * 4
     assert shown(campaign, "south")[:3] == ["a gift"] * 3
-    assert campaign.market().found.first == 5
+    assert market_rows(campaign.state(), clock()).first == 5
     clock.now += timedelta(days=3)
     campaign.record(7, region="west", rounds=1500, total=40)
     campaign.decide_all()
@@ -327,7 +328,7 @@ def test_one_stream_may_have_switchback_too(make, clock):
             campaign.record(day, rounds=5000, total=total_of("north", FIRST, decision.option))
         clock.now += timedelta(days=1)
     assert replay_log(campaign.first_config, campaign.history()) == []
-    assert campaign.status().market.reference == "ten off"
+    assert campaign.status().status_quo == "ten off"
     changed = campaign.change(policy="unmix", **ME)
     assert "Not taken over, because they are counted otherwise: horizon" in changed.note
     campaign.decide()
@@ -349,7 +350,7 @@ def test_negative_and_missing_totals_and_unknown_rounds_do_not_stop_it(make, clo
         campaign.record(day, region="west", status="missing")
     campaign.decide_all()
     assert replay_log(campaign.first_config, campaign.history()) == []
-    assert campaign.status().market is not None
+    assert campaign.status().model is not None
 
 
 def test_it_is_said_that_effects_are_taken_to_stay(make, clock):
@@ -379,7 +380,7 @@ def test_a_stream_that_is_too_noisy_is_warned_of_before_the_first_decision(make)
         said = [each for each in campaign.health() if each.code == "noisy demand"]
         assert len(said) == (name == "wild")
         assert all("Use regions." in each.sentence and each.level == "warning" for each in said)
-        assert all(each.sentence in campaign.status().warnings for each in said)
+        assert all(each in campaign.status().health for each in said)
 
 
 def test_a_status_beside_one_who_renames_an_option_shows_one_state(tmp_path):

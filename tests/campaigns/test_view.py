@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from latesum._render import finite
+from latesum.campaigns.knowledge import compare
+from latesum.campaigns.view import OptionView, find_worth
+from latesum.policies import Estimate
 
 
 def lived(campaign, clock, days=8):
@@ -18,7 +20,7 @@ def lived(campaign, clock, days=8):
             total = float(rng.binomial(5000, 0.2 + 0.1 * each.arm))
             campaign.record(day, rounds=5000, total=total, region=region or None)
     campaign.decide_all()
-    return json.loads(json.dumps(finite(campaign.status().to_json()), allow_nan=False))
+    return json.loads(json.dumps(campaign.status().to_json(), allow_nan=False))
 
 
 def shape(value):
@@ -46,8 +48,10 @@ def views(new_campaign, clock):
 def test_policies_and_market_models_have_options_and_a_timeline_of_one_shape(views):
     stream, regions = views
     assert stream.keys() == regions.keys()
+    regions["timeline"][0]["origins"] = None  # only a model has them
     for part in ("options", "timeline", "current", "health"):
         assert shape(stream[part]) == shape(regions[part])
+    assert shape(stream["options"]) == shape(regions["regions"]["n"]["options"])
     assert list(stream["options"][0]) == [
         "name", "arm", "buckets", "periods", "rounds", "mean", "low", "high", "status",
         "probability_best", "uplift", "uplift_low", "uplift_high", "is_status_quo",
@@ -75,3 +79,84 @@ def test_a_pin_that_has_not_begun_is_announced(new_campaign, clock):
     clock.pass_by(days=1)
     assert campaign.decide().option == "C"
     assert "From the next day" not in campaign.status().headline
+
+
+LEVEL = 0.95
+
+
+def compared(*rows, base=0, removed=()):
+    """Options with these means and intervals, compared."""
+    estimates = [Estimate(arm, *row, 1000, True) for arm, row in enumerate(rows)]
+    found = compare(estimates, base, LEVEL, removed)
+    return [
+        OptionView(*each[1::-1], 3, 2, 1000, *each[2:5], "candidate", *more)
+        for each, more in zip(estimates, found, strict=True)
+    ]
+
+
+def test_two_that_are_alike_have_half_a_chance_each():
+    rows = (("a", 0.2, 0.1, 0.3), ("b", 0.2, 0.1, 0.3))
+    found = compared(*rows)
+    assert [each.probability_best for each in found] == pytest.approx([0.5, 0.5])
+    assert found[1].uplift == pytest.approx(0.0)
+
+
+def test_probabilities_are_those_of_normal_draws():
+    """Against 400,000 draws: the standard error is below 0.0008, and five of them are allowed."""
+    known = (
+        ("a", 0.20, 0.18, 0.22),
+        ("b", 0.21, 0.16, 0.26),
+        ("c", 0.19, 0.189, 0.191),
+        ("d", 0.5, 0.4, 0.6),
+    )
+    found = [each.probability_best for each in compared(*known, removed=[3])]
+    assert sum(found) == pytest.approx(1.0)
+    assert found[3] == 0.0
+    rng = np.random.default_rng(1)
+    half = 1.959964
+    draws = np.array(
+        [rng.normal(mean, (high - low) / 2 / half, 400_000) for _, mean, low, high in known[:3]]
+    )
+    shares = np.bincount(draws.argmax(axis=0), minlength=3) / 400_000
+    assert found[:3] == pytest.approx(list(shares), abs=0.004)
+
+
+def test_uplift_and_worth_are_against_the_status_quo():
+    rows = (("a", 0.25, 0.24, 0.26), ("b", 0.20, 0.19, 0.21))
+    first, second = found = compared(*rows, base=1)
+    assert first.uplift == pytest.approx(0.25)
+    assert first.uplift_low < 0.25 < first.uplift_high
+    assert second.uplift is None
+    worth = find_worth(found, 1, 30_000, LEVEL)
+    assert (worth.option, worth.value) == ("a", pytest.approx(0.05 * 30_000))
+    assert worth.low < worth.value < worth.high
+    assert find_worth(compared(*rows), 0, 30_000, LEVEL) is None
+
+
+def test_what_is_not_known_is_not_made_up():
+    rows = (("a", None, 0.0, 1.0), ("b", 0.2, 0.1, 0.3))
+    found = compared(*rows)
+    assert [each.probability_best for each in found] == [None, None]
+    assert found[1].uplift is None
+    assert find_worth(found, 0, 30_000, LEVEL) is None
+    known = compared(("a", 0.1, 0.0, 0.2), rows[1])
+    assert find_worth(known, 0, None, LEVEL) is None  # numbered buckets have no dates
+
+
+@pytest.mark.parametrize(("every", "share"), [("day", 1), ("week", 1 / 7)])
+def test_a_worth_is_of_thirty_days_whatever_a_bucket_is(new_campaign, clock, every, share):
+    campaign = new_campaign(every=every, status_quo="unknown", policy="flow")
+    length = {"day": 1, "week": 7}[every]
+    shown = {}
+    for _ in range(12):
+        decision = campaign.decide()
+        shown[decision.option] = decision.arm
+        clock.pass_by(days=length)
+        total = 5000 * (0.2 + 0.1 * decision.arm)
+        campaign.record(decision.bucket, rounds=5000, total=total)
+    status = campaign.status()
+    assert (status.status_quo, status.assumed) == (campaign.config.options[0], True)
+    assert len(shown) > 1
+    best = next(row for row in status.options if row.name == status.worth.option)
+    gain = best.mean - status.options[0].mean
+    assert status.worth.value == pytest.approx(gain * 5000 * 30 * share)

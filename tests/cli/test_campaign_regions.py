@@ -71,7 +71,7 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert campaign(3, "status", "--html", page)[0] == 0
     assert "Probability of being best" in page.read_text(encoding="utf-8")
     code, out, _ = campaign(3, "explain", "2026-03-03")
-    assert "2026-03-03 south: a gift. a gift is pinned: a fair" in out
+    assert "2026-03-03 south: a gift is pinned: a fair" in out
     assert "south" in campaign(3, "history")[1]
     assert "region" in campaign(3, "buckets")[1].splitlines()[0]
     assert campaign(3, "replay")[1].startswith("4 of 4 decisions come out the same")

@@ -137,10 +137,10 @@ def test_what_the_page_shows_of_regions(browser, site, clock, scheme, width, hei
     assert "status quo" in options
     assert "%" in page.locator("#options tbody tr").nth(2).inner_text()
     facts = page.inner_text("#facts")
-    assert "about 2 days was said at the start" in facts
+    assert "about 2 days was given at the start" in facts
     cells = page.evaluate("Chart.getChart('timeline-chart').data.datasets.length")
     assert cells == 3 + 2  # a row per region, what people ordered, outliers
-    assert page.evaluate("Chart.getChart('totals-chart').data.datasets.length") == 3
+    assert page.evaluate("Chart.getChart('totals-chart').data.datasets.length") == 3 + 2
     pattern = page.evaluate("Chart.getChart('pattern-chart').data.datasets[0].data")
     assert max(range(7), key=lambda day: pattern[day]) == 5  # Saturday
     assert "in west: far more than expected" in page.inner_text("#outliers")

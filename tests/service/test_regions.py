@@ -87,7 +87,7 @@ def test_acts_are_for_a_region(operator, regional, clock):
     assert after == {"north": before["north"], "south": other}
     status = operator.get(f"{regional}/status").json()
     assert list(status["regions"]) == ["north", "south"]
-    assert {each["option"] for each in status["market"]["effects"]} == set(SETTINGS["options"])
+    assert {each["name"] for each in status["options"]} == set(SETTINGS["options"])
     assert operator.get(f"{regional}/estimates").status_code == 200
     assert operator.get(f"{regional}/explanation").status_code == 200
     events = operator.get(f"{regional}/history").json()["events"]
@@ -109,7 +109,7 @@ def test_the_page_of_a_campaign_with_regions_can_be_made(service, operator, regi
     assert page.status_code == 200
     assert "north shows" in page.text
     assert '<th scope="col">Region</th>' in page.text
-    assert "about 2 days was said at the start" in page.text
+    assert "about 2 days was given at the start" in page.text
 
 
 HISTORY = "date,region,rounds,total\n" + "".join(

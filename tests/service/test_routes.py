@@ -91,7 +91,8 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, cloc
         line = operator.get("/v1/campaigns").json()["campaigns"][0]
         status = operator.get(f"{daily}/status").json()
         pages = [operator.get("/").text, operator.get("/campaigns/daily").text]
-        return line["alarm"], status["alarm"], status["warnings"], pages
+        said = [each["sentence"] for each in status["health"]]
+        return line["alarm"], status["alarm"], said, pages
 
     for _ in range(4):
         operator.get(f"{daily}/option")

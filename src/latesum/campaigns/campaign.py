@@ -31,7 +31,7 @@ from latesum.campaigns.deciding import (
 )
 from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
-from latesum.campaigns.methods import Choice, Replay, explain_policy, told_plays, units_of
+from latesum.campaigns.methods import Choice, Replay, told_plays
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recording import (
     Append,
@@ -49,7 +49,7 @@ from latesum.files.totals import Row
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
-    from latesum.campaigns.market_view import MarketView
+    from latesum.campaigns.knowledge import Knowledge
     from latesum.campaigns.view import Status
     from latesum.files.written import TableOut
 
@@ -501,31 +501,20 @@ class Campaign(CampaignActions):
 
     # Looking.
 
+    @contextlib.contextmanager
+    def _knowing(self) -> Iterator[Knowledge]:
+        """What the method knows now, by one reading of the log."""
+        from latesum.campaigns.knowledge import knowledge_of
+
+        with self._one_reading() as state:
+            yield knowledge_of(state, self.clock(), self._replay)
+
     def policy(self) -> Policy:
         """The policy as it stands now, told everything that is known."""
         if self.config.is_market:
-            raise NotPossible(
-                "switchback keeps no state; `market()` says what it is told and finds."
-            )
+            raise NotPossible("switchback keeps no state; `status()` says what it has found.")
         with self._one_reading() as state:
-            told = told_plays(state, self.clock())
-            return self._replay.after(state.config, told).copy()
-
-    def explain_policy(self) -> list[str]:
-        """What the policy has found out, and what it asks for next, in sentences."""
-        with self._lock:
-            state = self._refreshed()
-            told = told_plays(state, self.clock())
-            return explain_policy(state, self._replay.after(state.config, told), told)
-
-    def market(self) -> MarketView:
-        """What the model of `switchback` finds: effects, chances, the delay, outliers, warnings."""
-        from latesum.campaigns.market_view import view_market
-
-        if not self.config.is_market:
-            raise NotPossible(f"{self.config.policy} has no model of a market; switchback has.")
-        with self._one_reading() as state:
-            return view_market(state, self.clock())
+            return self._replay.after(state.config, told_plays(state, self.clock()))
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit.
@@ -533,38 +522,19 @@ class Campaign(CampaignActions):
         Args:
             level: The confidence level of the intervals.
         """
-        with self._one_reading() as state:
-            if self.config.is_market:
-                return self.market().estimates(state, level)
-            rescale = self.config.per_round
-            return [
-                each._replace(
-                    mean=None if each.mean is None else rescale(each.mean),
-                    low=rescale(each.low),
-                    high=rescale(each.high),
-                )
-                for each in self.policy().estimates(level)
-            ]
+        with self._knowing() as known:
+            return known.estimates(level)
 
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
-        with self._one_reading() as state:
-            if self.config.is_market:
-                return self.market().leading(state)
-            rows = [each for each in self.policy().estimates() if each.arm not in state.removed]
-            known = [each for each in rows if each.mean is not None and each.active]
-            known = known or [each for each in rows if each.mean is not None]
-            if not known:
-                return rows[0].arm if state.last is None else state.decisions[state.last].arm
-            return max(known, key=lambda each: each.mean or 0.0).arm
+        with self._knowing() as known:
+            return known.leading()
 
     def winner(self) -> str | None:
         """The option that can be kept, once there is one; `status().why_no_winner` says why
         there is none."""
-        from latesum.campaigns.view import find_winner
-
-        with self._one_reading():
-            return find_winner(self)[0]
+        with self._knowing() as known:
+            return known.winner()[0]
 
     def explain(self, bucket: When | None = None) -> list[str]:
         """Why things are as they are: now, or when the decision for a bucket was taken.
@@ -572,39 +542,26 @@ class Campaign(CampaignActions):
         Args:
             bucket: The bucket, if not now.
         """
-        with self._one_reading() as state:
-            if self.config.is_market:
-                return self._explain_market(state, bucket)
+        from latesum.campaigns.knowledge import knowledge_of
+
+        with self._knowing() as known:
+            state = known.state
             if bucket is None:
                 own = find_own_delay(state, self.clock())
-                *findings, following = self.explain_policy()
-                return [*findings, *([] if own is None else [own.sentence]), following]
+                shown = [part.decisions[part.last] for part in state.parts.values() if part.last]
+                learned = [] if own is None else [own.sentence]
+                return [*known.sentences(), *learned, *_reasons(shown)]
             number = self.config.buckets.number(bucket)
-            if number not in state.decisions:
+            taken = [
+                part.decisions[number] for part in state.parts.values() if number in part.decisions
+            ]
+            if not taken:
                 raise InvalidInput(why_unknown(self.config, number, self.clock()))
-            decision = state.decisions[number]
-            assert decision.sequence is not None
-            earlier = self.state_before(decision.sequence)
-            told = told_plays(earlier, decision.at, number)
-            findings = Replay().after(earlier.config, told).findings(units_of(earlier.config))
-            return [*findings, *_reasons([decision])]
-
-    def _explain_market(self, state: CampaignState, bucket: When | None) -> list[str]:
-        from latesum.campaigns.market_view import view_market
-
-        if bucket is None:
-            shown = [part.decisions[part.last] for part in state.parts.values() if part.last]
-            return [*self.market().sentences(), *_reasons(shown)]
-        number = self.config.buckets.number(bucket)
-        taken = [
-            part.decisions[number] for part in state.parts.values() if number in part.decisions
-        ]
-        if not taken:
-            raise InvalidInput(why_unknown(self.config, number, self.clock()))
-        first = min(taken, key=lambda each: each.sequence or 0)
-        assert first.sequence is not None
-        earlier = self.state_before(first.sequence)
-        return [*view_market(earlier, first.at, number).sentences(), *_reasons(taken)]
+            first = min(taken, key=lambda each: each.sequence or 0)
+            assert first.sequence is not None
+            earlier = self.state_before(first.sequence)
+            before = knowledge_of(earlier, first.at, Replay(), number)
+            return [*before.findings(), *_reasons(taken)]
 
     def status(self, level: float = 0.95) -> Status:
         """Everything that a page about the campaign shows.
@@ -614,8 +571,8 @@ class Campaign(CampaignActions):
         """
         from latesum.campaigns.view import make_status
 
-        with self._one_reading():
-            return make_status(self, level)
+        with self._knowing() as known:
+            return make_status(known, self.clock(), level, self.store.free_bytes())
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
@@ -673,10 +630,12 @@ class Campaign(CampaignActions):
 
 
 def _reasons(decisions: Iterable[Decision]) -> list[str]:
-    return [
-        f"{' '.join((each.label, each.region)).strip()}: {each.option}. {each.reason}"
-        for each in decisions
-    ]
+    said = []
+    for each in decisions:
+        # The reason of a policy begins with the option; after a renaming it has the old name.
+        named = "" if each.reason.startswith(f"{each.option} ") else f"{each.option}. "
+        said.append(f"{' '.join((each.label, each.region)).strip()}: {named}{each.reason}")
+    return said
 
 
 class _NothingIsWritten(Exception):

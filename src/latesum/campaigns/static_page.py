@@ -11,7 +11,7 @@ from latesum._render import counted, rate_text, signed
 from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.terminal_page import gain_sentence
-from latesum.campaigns.view import BucketRow, OptionView, Status
+from latesum.campaigns.view import OptionView, Status
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -73,20 +73,15 @@ def chart_library_version() -> str:
     return metadata.version("chartkick")
 
 
-def status_html(status: Status, phase_of: dict[int, int] | None = None) -> str:
-    """The whole page as one file, with its style and the scripts that draw its charts.
-
-    Args:
-        status: What is shown.
-        phase_of: The policy's phase in each bucket, from `charts.phases`.
-    """
+def status_html(status: Status) -> str:
+    """The whole page as one file, with its style and the scripts that draw its charts."""
     from markupsafe import Markup
 
     return _render.render(
         "campaigns/templates/file.html",
         status=status,
         style=Markup(_render.read("campaigns/static/page.css")),
-        content=Markup(status_section(status, phase_of or {})),
+        content=Markup(status_section(status)),
         library=Markup(chart_library().read_text(encoding="utf-8")),
         script=Markup(_render.read("campaigns/static/charts.js")),
     )
@@ -94,7 +89,6 @@ def status_html(status: Status, phase_of: dict[int, int] | None = None) -> str:
 
 def status_section(
     status: Status,
-    phase_of: dict[int, int],
     *,
     last: int | None = None,
     decision: tuple[str, str] | None = None,
@@ -105,25 +99,29 @@ def status_section(
 
     Args:
         status: What is shown.
-        phase_of: The policy's phase in each bucket, from `charts.phases`.
         last: How many of the last buckets the charts show; all without.
         decision: When it will be decided: a `figure`, and the `words` for it.
         name: The campaign's name on a page that can show other parts of the timeline.
         undecided: The present bucket, where it can be asked for on the page and no one has.
     """
-    drawn = _market_drawings(status, last) if status.market else _drawings(status, phase_of, last)
+    columns = charts.columns_of(status, last)
+    rows = sorted(status.timeline, key=lambda row: -row.bucket)
+    states = {status.state, *(each.state for each in status.regions.values())}
     return _render.render(
         "campaigns/templates/status.html",
         status=status,
         n_colours=charts.N_COLOURS,
         lag=_lag(status),
-        counts=_counts(status.timeline),
+        revised=sum(row.revisions > 0 for row in status.timeline),
         gain=None if status.gain is None else gain_sentence(status),
-        **drawn,
-        last=_last_rows(status),
-        acts=status.acts[::-1],
+        timeline=charts.timeline_chart(status, columns),
+        totals=charts.totals_chart(status, columns) if columns else None,
+        estimates=charts.options_chart(status),
+        patterns=charts.pattern_charts(status),
+        rows=rows[:_LAST_BUCKETS],
+        outliers=[row for row in rows if row.outlier is not None][:8],
         offered=[_offered(row, status) for row in status.options],
-        states=_states(status),
+        states=sorted(each.replace(" ", "-") for each in states),
         rate_text=rate_text,
         signed=signed,
         decision=decision,
@@ -148,61 +146,10 @@ def spans_of(buckets: int) -> list[int | None]:
     return [*shorter, None] if shorter else []
 
 
-def _drawings(
-    status: Status, phase_of: dict[int, int], last: int | None
-) -> dict[str, dict[str, Any] | None]:
-    window = charts.window_of(status.timeline, last)
-    return {
-        "timeline": charts.timeline_chart(status, phase_of, window),
-        "totals": charts.totals_chart(status, window),
-        "estimates": charts.estimates_chart(status),
-    }
-
-
-def _market_drawings(status: Status, last: int | None) -> dict[str, Any]:
-    columns = charts.columns_of(status, last)
-    return {
-        "timeline": charts.grid_chart(status, columns),
-        "totals": charts.origins_chart(status, columns),
-        "estimates": charts.effects_chart(status),
-        "patterns": charts.pattern_charts(status),
-        "origins": _origins(status),
-    }
-
-
-def _origins(status: Status) -> dict[tuple[str, int], str]:
-    """What of a bucket's total came from which option, in words, by region and bucket."""
-    if status.market is None:
-        return {}
-    return {
-        (each.region, each.bucket + status.market.found.first): ", ".join(
-            f"{name} {share:.0%}"
-            for name, share in sorted(each.shares.items(), key=lambda pair: -pair[1])
-        )
-        for each in status.market.readings.origins
-    }
-
-
-def _last_rows(status: Status) -> list[BucketRow]:
-    """The newest rows first; of one bucket in the order of the regions."""
-    rows = (
-        sorted(status.timeline, key=lambda row: -row.bucket)
-        if status.regions
-        else status.timeline[::-1]
-    )
-    return rows[:_LAST_BUCKETS]
-
-
 def _offered(row: OptionView, status: Status) -> list[Any]:
     """An option for a dialog: its name, whether it was removed everywhere, and in which regions."""
-    removed = [region for region, each in status.region_states.items() if row.name in each.removed]
+    removed = [region for region, each in status.regions.items() if row.name in each.removed]
     return [row.name, row.status == "removed", removed]
-
-
-def _states(status: Status) -> list[str]:
-    """The states of the campaign and its regions, by which acts are offered."""
-    found = {status.state, *(each.state for each in status.region_states.values())}
-    return sorted(each.replace(" ", "-") for each in found)
 
 
 def _lag(status: Status) -> str:
@@ -217,10 +164,3 @@ def _lag(status: Status) -> str:
     most = max(waiting.values(), default=0)
     unit = "bucket" if status.every == "number" else status.every
     return counted(most, unit)
-
-
-def _counts(rows: list[BucketRow]) -> dict[str, int]:
-    counts = {state: sum(row.state == state for row in rows) for state in ("known", "pending")}
-    counts["missing"] = sum(row.state == "missing" for row in rows)
-    counts["revised"] = sum(row.revisions > 0 for row in rows)
-    return counts

@@ -5,7 +5,8 @@ The table of buckets can be imported again (`latesum campaign import`) and says 
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from latesum._render import finite
 from latesum.campaigns.state import CampaignState
@@ -14,137 +15,66 @@ from latesum.files.written import ColumnType, TableOut
 
 TableName = Literal["buckets", "decisions", "estimates"]
 TABLES: tuple[TableName, ...] = ("buckets", "decisions", "estimates")
-
-_BUCKETS: dict[str, ColumnType] = {
-    "bucket": "text",
-    "number": "whole",
-    "shown": "text",
-    "decided": "text",
-    "purpose": "text",
-    "source": "text",
-    "rounds": "whole",
-    "total": "number",
-    "status": "text",
-    "state": "text",
-    "used_total": "number",
-    "share": "number",
-    "revisions": "whole",
-    "too_late": "whole",
-    "early": "truth",
-    "reason": "text",
-}
-#: Of a campaign with regions.
-_REGION: dict[str, ColumnType] = {"region": "text"}
-_DECISIONS: dict[str, ColumnType] = {
-    "bucket": "text",
-    "number": "whole",
-    "option": "text",
-    "purpose": "text",
-    "source": "text",
-    "rounds_asked": "whole",
-    "decided_at": "time",
-    "block": "whole",
-    "reason": "text",
-}
-_ESTIMATES: dict[str, ColumnType] = {
-    "option": "text",
-    "mean": "number",
-    "low": "number",
-    "high": "number",
-    "level": "number",
-    "unit": "text",
-    "buckets": "whole",
-    "periods": "whole",
-    "rounds": "whole",
-    "status": "text",
+_TYPES: dict[str, ColumnType] = {
+    **dict.fromkeys(("number", "rounds", "rounds_asked", "revisions", "too_late"), "whole"),
+    **dict.fromkeys(("buckets", "periods", "block"), "whole"),
+    **dict.fromkeys(("total", "used_total", "share", "mean", "low", "high", "level"), "number"),
     "probability_best": "number",
+    "early": "truth",
+    "decided_at": "time",
 }
+
+
+def _named(*columns: str, **others: str) -> dict[str, str]:
+    """Columns, each with the field that it is of: the same, unless another is given."""
+    return {name: others.get(name, name) for name in columns}
+
+
+_BUCKETS = _named(
+    *("bucket", "number", "shown", "decided", "purpose", "source", "rounds", "total", "status"),
+    *("state", "used_total", "share", "revisions", "too_late", "early", "reason"),
+    bucket="label",
+    number="bucket",
+)
+_DECISIONS = _named(
+    *("bucket", "number", "option", "purpose", "source", "rounds_asked", "decided_at"),
+    *("block", "reason"),
+    bucket="label",
+    number="bucket",
+    rounds_asked="rounds",
+    decided_at="at",
+    block="number",
+)
+_ESTIMATES = _named(
+    *("option", "mean", "low", "high", "level", "unit", "buckets", "periods", "rounds"),
+    *("status", "probability_best"),
+    option="name",
+)
 
 
 def decisions_table(state: CampaignState) -> TableOut:
-    """Every decision of a campaign.
-
-    Args:
-        state: What its log adds up to.
-    """
-    regional = bool(state.config.regions)
-    return TableOut(
-        {**_DECISIONS, **_REGION} if regional else _DECISIONS,
-        [
-            (
-                each.label,
-                each.bucket,
-                each.option,
-                each.purpose,
-                each.source,
-                each.rounds,
-                each.at,
-                each.number,
-                each.reason,
-                *([each.region] if regional else []),
-            )
-            for part in state.parts.values()
-            for each in part.decisions.values()
-        ],
-    )
+    """Every decision of a campaign."""
+    rows = (row._asdict() for part in state.parts.values() for row in part.decisions.values())
+    return _table(_DECISIONS, rows, regional=bool(state.config.regions))
 
 
 def estimates_table(status: Status) -> TableOut:
-    """What is believed of each option; an endless limit of an interval is none.
-
-    Args:
-        status: Of the campaign.
-    """
-    return TableOut(
-        _ESTIMATES,
-        [
-            (
-                row.name,
-                row.mean,
-                finite(row.low),
-                finite(row.high),
-                status.level,
-                status.unit,
-                row.buckets,
-                row.periods,
-                row.rounds,
-                row.status,
-                row.probability_best,
-            )
-            for row in status.options
-        ],
-    )
+    """What is believed of each option; an endless limit of an interval is none."""
+    more = {"level": status.level, "unit": status.unit}
+    return _table(_ESTIMATES, ({**row._asdict(), **more} for row in status.options))
 
 
 def buckets_table(status: Status) -> TableOut:
-    """Every bucket of a campaign.
+    """Every bucket of a campaign."""
+    rows = (row._asdict() for row in status.timeline)
+    return _table(_BUCKETS, rows, regional=bool(status.regions))
 
-    Args:
-        status: Of the campaign.
-    """
-    regional = bool(status.regions)
+
+def _table(
+    columns: dict[str, str], rows: Iterable[dict[str, Any]], *, regional: bool = False
+) -> TableOut:
+    names = {**columns, "region": "region"} if regional else columns
     return TableOut(
-        {**_BUCKETS, **_REGION} if regional else _BUCKETS,
-        [
-            (
-                row.label,
-                row.bucket,
-                row.shown,
-                row.decided,
-                row.purpose,
-                row.source,
-                row.rounds,
-                row.total,
-                row.status,
-                row.state,
-                row.used_total,
-                row.share,
-                row.revisions,
-                row.too_late,
-                row.early,
-                row.reason,
-                *([row.region] if regional else []),
-            )
-            for row in status.timeline
-        ],
+        {name: _TYPES.get(name, "text") for name in names},
+        [tuple(finite(row[field]) for field in names.values()) for row in rows],
     )

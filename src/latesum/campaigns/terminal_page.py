@@ -20,7 +20,6 @@ from latesum.campaigns.vocabulary import HealthLevel
 COLOURS = ("blue", "dark_orange3", "green4", "magenta", "red", "cyan", "yellow4", "grey50")
 _SIGNS = {"known": "█", "pending": "▒", "running": "▒", "missing": "×"}
 _STYLES: dict[HealthLevel, str] = {"alarm": "bold red", "warning": "yellow", "note": "dim"}
-_LABEL_WIDTH = 17
 
 
 def status_page(status: Status, width: int = 100) -> RenderableType:
@@ -41,16 +40,14 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
     parts.append(Text(status.data))
     if status.own_delay is not None:
         parts.append(Text(status.own_delay.sentence))
-    if status.regions:
-        parts += [Text(""), *regions_grid(status, width)]
-    elif status.timeline:
+    if status.timeline:
         parts += [Text(""), *timeline(status, width)]
     if status.explanation:
         parts += [Text(""), Text("Why", style="bold")]
         parts += [Text(sentence) for sentence in status.explanation]
-    if status.acts:
+    if status.actions:
         parts += [Text(""), Text("History", style="bold")]
-        parts += [Text(sentence) for sentence in status.acts]
+        parts += [Text(sentence) for sentence in status.actions]
     return Group(*parts)
 
 
@@ -100,52 +97,41 @@ def _options_table(status: Status) -> Table:
     return table
 
 
-def regions_grid(status: Status, width: int) -> list[Text]:
-    """A row per region and a column per bucket: a letter for the option, in its colour."""
-    regions = list(status.regions)
-    name_width = min(max(len(region) for region in regions), 20)
+def timeline(status: Status, width: int) -> list[Text]:
+    """A row per region, or per option where there are none, and a column per bucket."""
+    regional = bool(status.regions)
+    names = list(status.regions) or [row.name for row in status.options]
+    name_width = min(max(len(name) for name in names), 20)
     columns = max(width - name_width - 3, 20)
-    letters = {row.arm: chr(ord("A") + row.arm % 26) for row in status.options}
-    shown = {(row.region, row.bucket): row for row in status.timeline}
-    buckets = sorted({row.bucket for row in status.timeline})
+    shown = {(row.region if regional else row.option, row.bucket): row for row in status.timeline}
     labels = {row.bucket: row.label for row in status.timeline}
-    lines = [Text("Which option was shown where and when", style="bold")]
+    buckets = sorted(labels)
+    lines = [Text(f"Which option was shown {'where and ' * regional}when", style="bold")]
     for start in range(0, len(buckets), columns):
         block = buckets[start : start + columns]
-        for region in regions:
-            line = Text(f"{region[:20]:<{name_width}}  ")
+        for name in names:
+            line = Text(f"{name[:20]:<{name_width}}  ")
             for bucket in block:
-                row = shown.get((region, bucket))
-                letter = "·" if row is None else letters[row.arm]
-                if row is not None and row.state in ("pending", "running"):
-                    letter = letter.lower()
-                line.append(letter, "" if row is None else COLOURS[row.arm % len(COLOURS)])
+                row = shown.get((name, bucket))
+                style = "" if row is None else COLOURS[row.arm % len(COLOURS)]
+                line.append("·" if row is None else _sign(row, regional=regional), style)
             lines.append(line)
         first, last = labels[block[0]], labels[block[-1]]
         gap = " " * max(len(block) - len(first) - len(last), 1)
         lines.append(Text(f"{'':<{name_width}}  {first}" + (gap + last if len(block) > 1 else "")))
-    names = "   ".join(f"{letters[row.arm]} {row.name}" for row in status.options)
-    lines.append(Text(f"{names}   (small: the total is awaited)"))
-    return lines
+    if not regional:
+        return [*lines, Text("█ total known   ▒ awaited   × missing   ○ not as the policy decided")]
+    letters = "   ".join(f"{_letter(row.arm)} {row.name}" for row in status.options)
+    return [*lines, Text(f"{letters}   (small: the total is awaited)")]
 
 
-def timeline(status: Status, width: int) -> list[Text]:
-    """One row per option and one column per bucket, in as many blocks as the width needs."""
-    name_width = min(max(len(row.name) for row in status.options), 20)
-    columns = max(width - name_width - 3, 20)
-    lines = [Text("Which option was shown when", style="bold")]
-    for start in range(0, len(status.timeline), columns):
-        block = status.timeline[start : start + columns]
-        for option in status.options:
-            style = COLOURS[option.arm % len(COLOURS)]
-            signs = "".join(_sign(row) if row.arm == option.arm else "·" for row in block)
-            lines.append(Text.assemble(f"{option.name[:20]:<{name_width}}  ", (signs, style)))
-        first, last = block[0].label, block[-1].label
-        gap = " " * max(len(block) - len(first) - len(last), 1)
-        lines.append(Text(f"{'':<{name_width}}  {first}" + (gap + last if len(block) > 1 else "")))
-    lines.append(Text("█ total known   ▒ awaited   × missing   ○ not as the policy decided"))
-    return lines
+def _sign(row: BucketRow, *, regional: bool) -> str:
+    """A letter for the option, or a sign for its total."""
+    if not regional:
+        return "○" if row.purpose == "override" or row.ordered else _SIGNS[row.state]
+    letter = _letter(row.arm)
+    return letter.lower() if row.state in ("pending", "running") else letter
 
 
-def _sign(row: BucketRow) -> str:
-    return "○" if row.purpose == "override" or row.decided != row.option else _SIGNS[row.state]
+def _letter(arm: int) -> str:
+    return chr(ord("A") + arm % 26)

@@ -6,113 +6,107 @@ JSON is that tree; the terminal and the HTML page render it.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
-import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from latesum import _render
-from latesum._render import counted, finite, new_table
+from latesum._render import counted, new_table
 from latesum.campaigns.before import shown_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import action_sentence
-from latesum.campaigns.health import Finding, count_visits, find_health, without_doubts
+from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
+from latesum.campaigns.knowledge import Knowledge, MarketKnowledge, deviation
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
 from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import (
     CampaignStatus,
+    HealthLevel,
     OptionStatus,
     Purpose,
     RecordStatus,
     Source,
     TotalState,
 )
-from latesum.policies import Estimate
-from latesum.policies.estimates import may_be_best
 
-if TYPE_CHECKING:
-    from latesum.campaigns.campaign import Campaign
-    from latesum.campaigns.market_view import MarketView
-    from latesum.markets import Winner
-
-#: The worth of a decision is told for this many days.
+#: The worth of a decision is given for this many days.
 WORTH_DAYS = 30
-#: Below this probability of being best an option of a market is behind.
-MIN_CANDIDATE = 0.05
-_POINTS = 2001
 
 
 class BucketRow(NamedTuple):
-    """One bucket in the timeline.
-
-    `early`: its total was recorded before the bucket had ended, and not again since.
-    """
+    """One bucket of a region in the timeline."""
 
     bucket: int
     label: str
+    region: str
+    #: What was shown most; `shown` has the shares, where it was several options.
     option: str
     arm: int
+    shown: str
     decided: str
     purpose: Purpose
     source: Source
+    reason: str
     rounds: int | None
     total: float | None
+    #: Scaled up where it is not complete; `share` of the final total is reported by now.
     used_total: float | None
     share: float
     state: TotalState
     status: RecordStatus
     revisions: int
     too_late: int
-    reason: str
+    #: Whether it was recorded before the bucket had ended, and not again since.
     early: bool
-    region: str = ""
-    #: What was shown with its shares, where it was several options; otherwise the option.
-    shown: str = ""
+    #: The standard deviations by which a market model finds it so far off that it counts for less.
+    outlier: float | None = None
+    #: By a market model, the share of the total that came from each option.
+    origins: dict[str, float] | None = None
 
     @property
     def total_state(self) -> str:
         """The state of the total, for people."""
         return self.state + (", recorded early" if self.early else "")
 
+    @property
+    def ordered(self) -> bool:
+        """Whether an operator chose it, or something else was shown than decided."""
+        return self.source in ("pinned", "paused") or self.decided != self.option
+
 
 class OptionView(NamedTuple):
-    """An option: how often it was shown, its estimate, and how it compares with the status quo.
-
-    Args:
-        name: Its name.
-        arm: Its number.
-        buckets: The buckets in which it was shown.
-        periods: The runs of buckets without a break in which it was shown.
-        rounds: The visitors it was shown to.
-        mean: What a visitor brings, in the campaign's unit; None while unknown.
-        low: The lower end of the confidence interval of the mean.
-        high: Its upper end.
-        status: How it stands beside the others.
-        probability_best: The probability of being best; None while unknown.
-        uplift: The relative difference of its mean from the status quo's; None for the status quo
-            itself and where one of them is not known, or is not above 0.
-        uplift_low: The lower end of the confidence interval of the uplift.
-        uplift_high: Its upper end.
-        is_status_quo: Whether the others are compared with it.
-    """
+    """An option: how often it was shown, its estimate, and how it compares with the status quo."""
 
     name: str
     arm: int
     buckets: int
+    #: The runs of buckets without a break in which it was shown.
     periods: int
     rounds: int
+    #: What a visitor brings, in the campaign's unit, with its confidence interval.
     mean: float | None
     low: float
     high: float
     status: OptionStatus
     probability_best: float | None = None
+    #: The relative difference of its mean from the status quo's, with its interval.
     uplift: float | None = None
     uplift_low: float | None = None
     uplift_high: float | None = None
     is_status_quo: bool = False
+
+
+class RegionView(NamedTuple):
+    """A region: what it shows, how it is, which options were removed in it, and what they bring."""
+
+    decision: Decision
+    state: CampaignStatus
+    removed: tuple[str, ...]
+    options: list[OptionView]
 
 
 class Worth(NamedTuple):
@@ -125,11 +119,20 @@ class Worth(NamedTuple):
     days: int
 
 
-class RegionState(NamedTuple):
-    """How a region is: its state, and the options that were removed in it."""
+class ModelView(NamedTuple):
+    """What a market model has learned besides the options."""
 
-    state: CampaignStatus
-    removed: tuple[str, ...]
+    #: The mean delay in buckets, and what was given at the start, in words.
+    delay: float
+    given_delay: str
+    own_delays: dict[str, float] | None
+    #: How much more arrives than on average, by weekday (or hour, then weekday).
+    pattern: tuple[float, ...]
+    #: How far the level walks in a bucket, and the noise besides that of counting, as shares.
+    walk: float
+    noise: float
+    #: The buckets for which an option is shown at least.
+    dwell: int
 
 
 @dataclass(frozen=True)
@@ -140,80 +143,79 @@ class Status:
     state: CampaignStatus
     headline: str
     now: datetime
-    unit: str
-    every: str
-    current: Decision | None
-    options: list[OptionView]
-    winner: str | None
-    why_no_winner: str | None
-    #: What must be seen to now, and what to do; it is also the first of the warnings.
-    alarm: str | None
-    #: The sentences of all findings, the worst first.
-    warnings: list[str]
-    health: list[Finding]
-    timeline: list[BucketRow]
-    data: str
-    #: What the campaign's own data show of the delay, beside what it was told.
-    own_delay: OwnDelay | None
-    gain: float | None
-    acts: list[str]
-    explanation: list[str]
-    level: float
+    policy: str = ""
+    unit: str = ""
+    every: str = "number"
+    current: Decision | None = None
+    options: list[OptionView] = field(default_factory=list)
+    winner: str | None = None
+    why_no_winner: str | None = None
+    #: What should be known, the worst first.
+    health: list[Finding] = field(default_factory=list)
+    timeline: list[BucketRow] = field(default_factory=list)
+    #: How far the totals are, in a sentence.
+    data: str = ""
+    #: What the campaign's own data show of the delay, beside what it was given.
+    own_delay: OwnDelay | None = None
+    #: What was gained over showing all options equally often.
+    gain: float | None = None
+    #: The last operator actions, in sentences.
+    actions: list[str] = field(default_factory=list)
+    #: What the method found, and what it does next, in sentences.
+    explanation: list[str] = field(default_factory=list)
+    level: float = 0.95
     #: The least and the most that a round can bring, and the rounds expected in a bucket.
-    range: tuple[float, float]
-    expected_rounds: int
-    #: The option that the others are compared with; `assumed`: what was shown before is not known, so the
-    #: first option stands for it.
-    status_quo: str
-    assumed: bool
-    worth: Worth | None
-    #: The regions, and what was decided last in each; a campaign without regions has none.
-    regions: dict[str, Decision] = field(default_factory=dict)
-    #: How each region is: people may pause, pin or remove options in one of them.
-    region_states: dict[str, RegionState] = field(default_factory=dict)
-    #: What the model of `switchback` finds; of other policies None.
-    market: MarketView | None = None
+    range: tuple[float, float] = (0.0, 1.0)
+    expected_rounds: int = 0
+    #: The option that the others are compared with; `assumed`: what was shown before is not known,
+    #: so the first option stands for it.
+    status_quo: str = ""
+    assumed: bool = False
+    worth: Worth | None = None
+    #: A campaign without regions has none.
+    regions: dict[str, RegionView] = field(default_factory=dict)
+    #: Of policies None.
+    model: ModelView | None = None
 
     @property
+    def alarm(self) -> str | None:
+        """What must be seen to now, and what to do."""
+        return next((each.sentence for each in self.health if each.level == "alarm"), None)
+
+    @cached_property
+    def worst(self) -> HealthLevel | None:
+        """The level of the worst finding; notes are nothing to worry about."""
+        levels = {each.level for each in self.health}
+        return "alarm" if "alarm" in levels else "warning" if "warning" in levels else None
+
+    @cached_property
+    def newest(self) -> str | None:
+        """The newest bucket whose total is known."""
+        known = [row for row in self.timeline if row.state == "known"]
+        return max(known, key=lambda row: row.bucket).label if known else None
+
+    @property
+    def shown_now(self) -> list[Decision]:
+        """What is shown now, in every region."""
+        if self.regions:
+            return [each.decision for each in self.regions.values()]
+        return [] if self.current is None else [self.current]
+
+    @cached_property
     def n_buckets(self) -> int:
         """How many buckets were decided; each has a row in the timeline for every region."""
-        return len({row.bucket for row in self.timeline}) if self.regions else len(self.timeline)
+        return len({row.bucket for row in self.timeline})
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, for other programs."""
-        whole = asdict(replace(self, market=None, regions={}, region_states={}))
-        del whole["region_states"]
-        whole["regions"] = {
-            region: {
-                **each._asdict(),
-                "at": each.at.isoformat(),
-                "state": self.region_states[region].state,
-                "removed": list(self.region_states[region].removed),
-            }
-            for region, each in self.regions.items()
-        }
-        whole["market"] = None if self.market is None else self.market.to_json()
-        whole["worth"] = None if self.worth is None else self.worth._asdict()
-        whole["now"] = self.now.isoformat()
-        whole["own_delay"] = None if self.own_delay is None else finite(self.own_delay._asdict())
-        whole["health"] = [each._asdict() for each in self.health]
-        whole["options"] = [row._asdict() for row in self.options]
-        whole["timeline"] = [row._asdict() for row in self.timeline]
-        if self.current is not None:
-            whole["current"] = {**self.current._asdict(), "at": self.current.at.isoformat()}
-        return whole
+        found: dict[str, Any] = plain(self)
+        return {**found, "alarm": self.alarm}
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: what runs now and why, and what is known of each option."""
+        interval = f"{self.level:.0%} interval"
         table = new_table(
-            None,
-            [
-                "option",
-                "status",
-                f"{self.unit} per visitor",
-                f"{self.level:.0%} interval",
-                "visitors",
-            ],
+            None, ["option", "status", f"{self.unit} per visitor", interval, "visitors"]
         )
         for row in self.options:
             known = row.mean is not None
@@ -225,225 +227,209 @@ class Status:
                 f"{row.rounds:,}",
             )
         table.caption = self.data
-        lines = [f"{self.name}: {self.state}", self.headline, *self.warnings]
+        warnings = [each.sentence for each in self.health]
+        lines = [f"{self.name}: {self.state}", self.headline, *warnings]
         return _render.sentences(lines) + _render.table(table)
 
 
-def make_status(campaign: Campaign, level: float) -> Status:
-    """The status of a campaign as its clock has it now."""
-    now, state = campaign.clock(), campaign.state()
-    config = state.config
-    timeline = []
-    for region, part in state.parts.items():
-        completeness = Completeness(part, now)
-        timeline += [
-            _bucket_row(config, part, completeness, bucket)._replace(region=region)
-            for bucket in part.decisions
-        ]
-    market = campaign.market() if config.is_market else None
-    visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
-    estimates, leading = campaign.estimates(level), campaign.leading()
-    winner, why_not = find_winner(campaign, level, market)
-    explanation = campaign.explain_policy() if market is None else market.sentences(level)
+def plain(value: Any) -> Any:
+    """A value as JSON has it: records as objects, times as texts, and null for endless numbers.
+
+    >>> plain(Worth("new", 12.0, float("-inf"), 30.0, 30))
+    {'option': 'new', 'value': 12.0, 'low': None, 'high': 30.0, 'days': 30}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: plain(each) for name, each in zip(value._fields, value, strict=True)}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    return value
+
+
+def unreadable_status(name: str, now: datetime, error: Exception) -> Status:
+    """What can be said of a campaign that cannot be opened here."""
+    finding = unreadable(error)
+    return Status(name, "unreadable", finding.sentence, now, health=[finding])
+
+
+def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int | None) -> Status:
+    """The status of a campaign.
+
+    Args:
+        known: What its method knows now.
+        now: The time.
+        level: The confidence level of the intervals.
+        free_bytes: The space that is left for its store; None if that is not known.
+    """
+    state, config = known.state, known.config
+    timeline = _timeline(known, now)
     names = config.options
-    known = config.status_quo in names
-    base = names.index(config.status_quo) if known else 0
-    options = [
-        _option_row(each, timeline, visits, state, estimates[leading], winner) for each in estimates
-    ]
-    if market is None:
-        options = compare(options, base, level)
-    else:
-        options = _compare_in_market(options, base, market, level)
+    has_quo = config.status_quo in names
+    base = names.index(config.status_quo) if has_quo else 0
+    winner, why_not = known.winner(level)
+    options = _options(known, timeline, base, winner, level)
     current = None if state.last is None else state.decisions[state.last]
-    health = find_health(state, now, campaign.store.free_bytes())
-    if winner is not None:
-        health = without_doubts(health)
+    health = find_health(state, now, free_bytes)
+    is_market = isinstance(known, MarketKnowledge)
     return Status(
         name=config.name,
         state=_standing(state),
         headline=_headline(config, state, current, winner),
-        regions={
-            region: part.decisions[part.last]
-            for region, part in state.parts.items()
-            if region and part.last is not None
-        },
-        region_states={
-            region: RegionState(
-                _standing(part), tuple(config.options[arm] for arm in sorted(part.removed))
-            )
-            for region, part in state.parts.items()
-            if region
-        },
-        market=market,
         now=now,
+        policy=config.policy,
         unit=config.unit,
         every=config.buckets.every,
         current=current,
         options=options,
         winner=winner,
         why_no_winner=why_not,
-        alarm=next((each.sentence for each in health if each.level == "alarm"), None),
-        warnings=[each.sentence for each in health],
-        health=health,
+        health=health if winner is None else without_doubts(health),
         timeline=timeline,
         data=_data_sentence(timeline),
         own_delay=find_own_delay(state, now),
-        gain=_gain(timeline, estimates),
-        acts=[action_sentence(each, config) for each in state.actions[-8:]],
-        explanation=explanation,
+        gain=_gain(timeline, options),
+        actions=[action_sentence(each, config) for each in state.actions[-8:]],
+        explanation=known.sentences(level),
         level=level,
         range=config.range,
         expected_rounds=config.expected_rounds,
         status_quo=names[base],
-        assumed=not known,
-        worth=find_worth(
-            options, base, _rounds_of_worth(config, timeline, real=market is not None), level
-        ),
+        assumed=not has_quo,
+        worth=find_worth(options, base, _rounds_of_worth(config, timeline, real=is_market), level),
+        regions=_regions(known, timeline, base, winner, level),
+        model=_model(known) if isinstance(known, MarketKnowledge) else None,
     )
+
+
+def _model(known: MarketKnowledge) -> ModelView:
+    found = known.readings
+    return ModelView(
+        found.delay,
+        known.given_delay_text,
+        found.own_delays,
+        tuple(found.pattern),
+        found.walk,
+        found.noise,
+        known.market.dwell,
+    )
+
+
+def _regions(
+    known: Knowledge, timeline: list[BucketRow], base: int, winner: str | None, level: float
+) -> dict[str, RegionView]:
+    config = known.config
+    found = {}
+    for region, part in known.state.parts.items():
+        if region and part.last is not None:
+            found[region] = RegionView(
+                part.decisions[part.last],
+                _standing(part),
+                tuple(config.options[arm] for arm in sorted(part.removed)),
+                _options(known, timeline, base, winner, level, region),
+            )
+    return found
+
+
+def _timeline(known: Knowledge, now: datetime) -> list[BucketRow]:
+    rows = []
+    for region, part in known.state.parts.items():
+        completeness = Completeness(part, now)
+        rows += [_bucket_row(part, completeness, bucket, region) for bucket in part.decisions]
+    if not isinstance(known, MarketKnowledge):
+        return rows
+    found, first = known.readings, known.first
+    outliers = {(each.region, each.bucket + first): each.deviations for each in found.outliers}
+    origins = {(each.region, each.bucket + first): each.shares for each in found.origins}
+    return [
+        row._replace(
+            outlier=outliers.get((row.region, row.bucket)),
+            origins=origins.get((row.region, row.bucket)),
+        )
+        for row in rows
+    ]
 
 
 def _bucket_row(
-    config: CampaignConfig, state: CampaignState, completeness: Completeness, bucket: int
+    state: CampaignState, completeness: Completeness, bucket: int, region: str
 ) -> BucketRow:
-    decision, value, known = (
-        state.decisions[bucket],
-        state.value(bucket),
-        completeness.known(bucket),
-    )
-    total_state: TotalState = known.state
-    if total_state == "pending" and completeness.end(bucket) is None:
-        total_state = "running"
-    arm = state.shown(bucket)
+    names, decision, value = state.config.options, state.decisions[bucket], state.value(bucket)
+    known, arm = completeness.known(bucket), state.shown(bucket)
+    running = known.state == "pending" and completeness.end(bucket) is None
     return BucketRow(
-        bucket,
-        decision.label,
-        config.options[arm],
-        arm,
-        decision.option,
-        decision.purpose,
-        decision.source,
-        value.rounds,
-        value.total,
-        known.total,
-        known.share,
-        total_state,
-        value.status,
-        value.revisions,
-        len(value.late),
-        decision.reason,
-        completeness.early(bucket),
-        shown=shown_text(state.shares(bucket), config.options),
+        bucket=bucket,
+        label=decision.label,
+        region=region,
+        option=names[arm],
+        arm=arm,
+        shown=shown_text(state.shares(bucket), names),
+        decided=decision.option,
+        purpose=decision.purpose,
+        source=decision.source,
+        reason=decision.reason,
+        rounds=value.rounds,
+        total=value.total,
+        used_total=known.total,
+        share=known.share,
+        state="running" if running else known.state,
+        status=value.status,
+        revisions=value.revisions,
+        too_late=len(value.late),
+        early=completeness.early(bucket),
     )
 
 
-def _option_row(
-    estimate: Estimate,
+def _options(
+    known: Knowledge,
     timeline: list[BucketRow],
-    visits: list[int],
-    state: CampaignState,
-    leading: Estimate,
+    base: int,
     winner: str | None,
-) -> OptionView:
-    mine = [row for row in timeline if row.arm == estimate.arm]
-    status: OptionStatus = "candidate"
-    if estimate.arm in state.removed:
-        status = "removed"
-    elif estimate.name == winner:
-        status = "winner"
-    elif estimate.name != leading.name and not may_be_best(estimate, leading):
-        status = "behind"
-    return OptionView(
-        estimate.name,
-        estimate.arm,
-        len(mine),
-        visits[estimate.arm],
-        sum(row.rounds or 0 for row in mine),
-        estimate.mean,
-        estimate.low,
-        estimate.high,
-        status,
-    )
-
-
-def compare(options: list[OptionView], base: int, level: float) -> list[OptionView]:
-    """The options compared with the status quo, by a normal approximation of the estimates.
-
-    Args:
-        options: The options with their estimates.
-        base: The index of the status quo.
-        level: The confidence level of the intervals.
-    """
-    chances = _probabilities(options, level)
-    found = []
-    for index, (row, chance) in enumerate(zip(options, chances, strict=True)):
-        uplift = (None, None, None) if index == base else _uplift(row, options[base], level)
-        found.append(
-            row._replace(
-                probability_best=chance,
-                uplift=uplift[0],
-                uplift_low=uplift[1],
-                uplift_high=uplift[2],
-                is_status_quo=index == base,
+    level: float,
+    region: str | None = None,
+) -> list[OptionView]:
+    """The options over all regions, or in one."""
+    parts = known.state.parts
+    here = list(parts.values()) if region is None else [parts[region]]
+    removed = known.state.removed if region is None else parts[region].removed
+    visits = [sum(each) for each in zip(*map(count_visits, here), strict=True)]
+    estimates = known.estimates(level, region)
+    leading = known.leading()
+    if region is not None:
+        leading = max(estimates, key=lambda each: each.mean or 0.0).arm
+    options = []
+    comparisons = known.comparisons(base, level, region)
+    for estimate, compared in zip(estimates, comparisons, strict=True):
+        arm = estimate.arm
+        mine = [row for row in timeline if row.arm == arm and region in (None, row.region)]
+        status: OptionStatus = "candidate"
+        if arm in removed:
+            status = "removed"
+        elif estimate.name == winner:
+            status = "winner"
+        elif known.is_behind(estimate, estimates[leading], compared.probability_best):
+            status = "behind"
+        options.append(
+            OptionView(
+                estimate.name,
+                arm,
+                len(mine),
+                visits[arm],
+                sum(row.rounds or 0 for row in mine),
+                estimate.mean,
+                estimate.low,
+                estimate.high,
+                status,
+                *compared,
+                is_status_quo=arm == base,
             )
         )
-    return found
-
-
-def _compare_in_market(
-    options: list[OptionView], base: int, market: MarketView, level: float
-) -> list[OptionView]:
-    """The same by the model of `switchback`: its own effects, intervals and probabilities."""
-    found = []
-    for index, row in enumerate(options):
-        effect = market.effect(row.name)
-        if row.mean is not None:
-            row = row._replace(probability_best=effect.chance)
-            # A winner does not wait for an unlikely option to be seen again.
-            unlikely = effect.chance < MIN_CANDIDATE and row.name not in market.winner.waits_for
-            if row.status == "candidate" and unlikely:
-                row = row._replace(status="behind")
-            if index != base:
-                low, high = market.interval(effect, level)
-                row = row._replace(uplift=effect.effect, uplift_low=low, uplift_high=high)
-        found.append(row._replace(is_status_quo=index == base))
-    return found
-
-
-def _deviation(row: OptionView, level: float) -> float:
-    return float((row.high - row.low) / (2 * ndtri((1 + level) / 2)))
-
-
-def _probabilities(rows: list[OptionView], level: float) -> list[float | None]:
-    """The probability of being best of each option; None unless something is known of all."""
-    racing = [row for row in rows if row.status != "removed"]
-    if any(row.mean is None for row in racing):
-        return [None] * len(rows)
-    means = np.array([row.mean for row in racing], dtype=float)
-    widths = np.array([max(_deviation(row, level), 1e-12) for row in racing])
-    low, high = float(np.min(means - 8 * widths)), float(np.max(means + 8 * widths))
-    # Each option's own grid is where its density is; a common one would miss narrow ones.
-    found = {}
-    for index, row in enumerate(racing):
-        grid = np.linspace(-8, 8, _POINTS)
-        points = np.clip(means[index] + widths[index] * grid, low, high)
-        others = np.delete(np.arange(len(racing)), index)
-        below = np.prod(ndtr((points[:, None] - means[others]) / widths[others]), axis=1)
-        density = np.exp(-(grid**2) / 2) / math.sqrt(2 * math.pi)
-        found[row.arm] = float(np.trapezoid(below * density, grid))
-    total = sum(found.values())
-    return [found[row.arm] / total if row.arm in found else 0.0 for row in rows]
-
-
-def _uplift(
-    row: OptionView, base: OptionView, level: float
-) -> tuple[float | None, float | None, float | None]:
-    if row.mean is None or base.mean is None or base.mean <= 0:
-        return None, None, None
-    ratio = row.mean / base.mean
-    spread = math.hypot(_deviation(row, level), ratio * _deviation(base, level)) / base.mean
-    half = float(ndtri((1 + level) / 2)) * spread
-    return ratio - 1, ratio - 1 - half, ratio - 1 + half
+    return options
 
 
 def _rounds_of_worth(
@@ -489,57 +475,9 @@ def find_worth(
             best.name, value, best.uplift_low * whole, best.uplift_high * whole, WORTH_DAYS
         )
     half = float(ndtri((1 + level) / 2)) * math.hypot(
-        _deviation(best, level), _deviation(quo, level)
+        deviation(best.low, best.high, level), deviation(quo.low, quo.high, level)
     )
     return Worth(best.name, value, value - half * rounds, value + half * rounds, WORTH_DAYS)
-
-
-def find_winner(
-    campaign: Campaign, level: float = 0.95, market: MarketView | None = None
-) -> tuple[str | None, str | None]:
-    """The option that can be kept, or None with why none is named yet.
-
-    Args:
-        campaign: The campaign.
-        level: The confidence level of the intervals that are compared.
-        market: What the model of `switchback` finds, where that is known already.
-    """
-    state = campaign.state()
-    if state.config.is_market:
-        from latesum.campaigns.market_view import market_winner
-
-        return _market_winner(market.winner if market else market_winner(state, campaign.clock()))
-    estimates, leading = campaign.estimates(level), campaign.leading()
-    visits, best = count_visits(state), estimates[leading]
-    surviving = [
-        each
-        for each in estimates
-        if each.arm == leading or (each.arm not in state.removed and may_be_best(each, best))
-    ]
-    commits = campaign.policy().ask().purpose == "commit"
-    if best.mean is None or not (commits or len(surviving) == 1):
-        return None, "No winner yet: the options are still too close, or too little is known."
-    seldom = [each.name for each in surviving if visits[each.arm] < 2]
-    if seldom:
-        return None, (
-            f"{best.name} looks best, but no winner is named before every candidate was "
-            f"shown in two periods; {_list(seldom)} {'was' if len(seldom) == 1 else 'were'} not."
-        )
-    return best.name, None
-
-
-def _market_winner(found: Winner) -> tuple[str | None, str | None]:
-    if found.option is not None:
-        return found.option, None
-    if found.waits_for:
-        return None, (
-            "No winner is named before every candidate was shown in two periods; "
-            f"{_list(list(found.waits_for))} {'was' if len(found.waits_for) == 1 else 'were'} not."
-        )
-    return None, (
-        f"No winner yet: the probability that the leading option is as good as any is "
-        f"{found.chance:.0%}; it takes 95%."
-    )
 
 
 def _standing(state: CampaignState) -> CampaignStatus:
@@ -607,14 +545,10 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
     return text
 
 
-def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
+def _gain(timeline: list[BucketRow], options: list[OptionView]) -> float | None:
     """What was gained over showing all options equally often, by the present estimates."""
-    if any(each.mean is None for each in estimates):
+    if any(each.mean is None for each in options):
         return None
-    means = [each.mean or 0.0 for each in estimates]
+    means = [each.mean or 0.0 for each in options]
     equal = sum(means) / len(means)
     return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
-
-
-def _list(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -281,15 +281,13 @@ def status(
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
     from latesum._render import terminal
-    from latesum.campaigns.charts import phases
     from latesum.campaigns.static_page import status_html
     from latesum.campaigns.terminal_page import status_page
 
     with opened(campaign) as found:
         seen = found.status(level)
-        phase_of = {} if html is None else phases(found)
     if html is not None:
-        write_text(html, status_html(seen, phase_of))
+        write_text(html, status_html(seen))
         print(f"The page: {html}")
     elif as_json:
         print(json.dumps(seen.to_json(), indent=2))

@@ -144,7 +144,7 @@ def new_campaign(
         if found.note is not None:
             print(f"Note: {found.note}")
         if found.time_basis == "decision" and not found.is_market:
-            print(f"Warning: {made.status().warnings[0]}")
+            print(f"Warning: {made.status().health[0].sentence}")
         for each in made.health():
             if each.code == "noisy demand":  # before anything is lost by it
                 print(f"Warning: {each.text}")

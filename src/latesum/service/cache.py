@@ -18,7 +18,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as StoreBusy
 
 from latesum._checks import InvalidInput
-from latesum.campaigns import charts
 from latesum.campaigns.buckets import When
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.state import Decision
@@ -84,7 +83,6 @@ class CachedCampaign:
         self._answer: KeptAnswer | None = None
         self._deciding = asyncio.Lock()
         self._status: KeptStatus | None = None
-        self._phases: tuple[Status, dict[int, int]] | None = None
         self._summary: CampaignSummary | None = None
         self._summary_until = datetime.max.replace(tzinfo=UTC)
         self._watching = asyncio.Lock()
@@ -222,12 +220,6 @@ class CachedCampaign:
         if config.buckets.timed:
             self._summary_until = config.buckets.end(config.buckets.number(status.now))
         return self._summary
-
-    def phases(self, status: Status) -> dict[int, int]:
-        """The policy's phase in each bucket of a status; kept, because the policy is told everything for it."""
-        if self._phases is None or self._phases[0] is not status:
-            self._phases = (status, charts.phases(self.reader))
-        return self._phases[1]
 
     def forget_status(self) -> None:
         """Make the status anew next time, because something has changed."""

@@ -86,7 +86,7 @@ class Forecasts:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find(self, cached: CachedCampaign, status: Status, key: tuple[int, int]) -> None:
-        is_market = status.market is not None
+        is_market = status.model is not None
         ask_for: Callable[..., MarketQuestion | Question | None] = (
             market_question_of if is_market else question_of
         )

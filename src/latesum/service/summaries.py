@@ -65,8 +65,7 @@ def make_summary(status: Status, config: CampaignConfig, head: int) -> CampaignS
     """What a list shows of a status."""
     known = [row for row in status.timeline if row.state == "known"]
     newest = max(known, key=lambda row: row.bucket).label if known else None
-    now = list(status.regions.values()) or ([] if status.current is None else [status.current])
-    counted = Counter((each.option, each.arm) for each in now)
+    counted = Counter((each.option, each.arm) for each in status.shown_now)
     return CampaignSummary(
         status.name, status.state, status.headline, config.options, config.policy,
         config.buckets.every, status.alarm, status.health,

@@ -16,75 +16,44 @@ function colourOf(arm = 0, content) {
 }
 
 // What is awaited is pale, what is missing only an outline.
-function fill(bar, content) {
-  const colour = colourOf(bar.arm, content);
-  if (bar.state === "known") return colour;
-  return faint(colour, bar.state === "missing" ? 0.08 : 0.38);
+function fill(arm, state, content) {
+  const colour = colourOf(arm, content);
+  if (state === "known") return colour;
+  return faint(colour, state === "missing" ? 0.08 : 0.38);
 }
 
-function edge(bar, content) {
-  return bar.state === "missing" ? content.edge : colourOf(bar.arm, content);
-}
+const isMissing = (state) => state === "missing";
 
-function bars(content, data) {
+// Bars of one row or series; `cells` are {arm, state}.
+function bars(content, cells, data) {
   return {
     type: "bar",
     data,
-    backgroundColor: content.bars.map((bar) => fill(bar, content)),
-    borderColor: content.bars.map((bar) => edge(bar, content)),
-    borderWidth: content.bars.map((bar) => (bar.state === "missing" ? 1 : 0)),
+    backgroundColor: cells.map(({ arm, state }) => fill(arm, state, content)),
+    borderColor: cells.map(({ arm, state }) => (isMissing(state) ? content.edge : colourOf(arm, content))),
+    borderWidth: cells.map(({ state }) => (isMissing(state) ? 1 : 0)),
     borderSkipped: false,
     categoryPercentage: 1,
     barPercentage: content.labels.length > 200 ? 1 : 0.9,
-    minBarLength: 1,
-    grouped: false,
   };
 }
 
-// A mark at `height(bar)` above each bar that has one; undefined where there is none. There is a
-// point for every bar all the same: Chart.js takes things with one index for one thing.
-function marks(content, height, pointStyle) {
+// Marks in front of the bars.
+function marks(data, pointStyle) {
   const ink = style("--ink");
   return {
     type: "scatter",
-    data: content.bars.map((bar, index) => ({ x: content.labels[index], y: height(bar) ?? NaN })),
+    data,
     pointStyle,
     pointRadius: pointStyle === "triangle" ? 4 : 3,
     pointRotation: pointStyle === "triangle" ? 180 : 0,
     backgroundColor: ink,
     borderColor: ink,
     borderWidth: pointStyle === "crossRot" ? 1.5 : 0,
-    order: -1, // in front of the bars
+    stack: pointStyle, // on its own
+    order: -1,
   };
 }
-
-// A dashed line and a name where a phase begins; Chart.js has none of its own.
-const phaseLines = {
-  id: "phaseLines",
-  afterDatasetsDraw(chart, _, { phases }) {
-    const { ctx, chartArea, scales } = chart;
-    ctx.save();
-    ctx.strokeStyle = style("--edge");
-    ctx.fillStyle = style("--soft");
-    ctx.font = "12px system-ui, sans-serif";
-    ctx.setLineDash([3, 3]);
-    const wide = scales.x.width / chart.data.labels.length;
-    let free = -Infinity; // names that would run into each other are left out
-    for (const { at, name } of phases) {
-      const x = scales.x.left + at * wide;
-      ctx.beginPath();
-      ctx.moveTo(x, chartArea.top - 14);
-      ctx.lineTo(x, chartArea.bottom);
-      ctx.stroke();
-      const end = x + 4 + ctx.measureText(name).width;
-      if (x >= free && end <= chart.width) {
-        ctx.fillText(name, x + 4, chartArea.top - 5);
-        free = end + 4;
-      }
-    }
-    ctx.restore();
-  },
-};
 
 function common(words) {
   return {
@@ -126,54 +95,19 @@ const sameLeft = (scale) => {
 };
 
 const makers = {
+  // A row per region or option and a column per bucket, in the colour of the option that was shown.
   timeline(content) {
-    const last = content.options.length - 1;
-    const options = common((index) => content.bars[index].words);
-    options.layout = { padding: { top: content.phases.length ? 18 : 6 } };
-    options.plugins.phaseLines = { phases: content.phases };
-    options.scales = {
-      x: bucketAxis(),
-      y: axis({
-        min: -0.5,
-        max: last + 0.5,
-        reverse: true,
-        afterFit: sameLeft,
-        ticks: {
-          stepSize: 1,
-          autoSkip: false,
-          color: style("--ink"),
-          callback: (value) => shortened(content.options[value]),
-        },
-        afterBuildTicks: (scale) => {
-          scale.ticks = content.options.map((_, value) => ({ value }));
-        },
-      }),
-    };
-    // A bridge is shown but not learned from: a low bar.
-    const rows = content.bars.map(({ arm, bridge }) => [bridge ? arm + 0.1 : arm - 0.34, arm + 0.34]);
-    const ordered = (bar) => (bar.ordered ? bar.arm - 0.42 : undefined);
-    return {
-      data: {
-        labels: content.labels,
-        datasets: [bars(content, rows), marks(content, ordered, "triangle")],
-      },
-      options,
-      plugins: [phaseLines],
-      height: content.options.length * rowHeight + 50,
-    };
-  },
-
-  // A row per region and a column per bucket, in the colour of the option that was shown.
-  grid(content) {
     const cells = content.cells.map((row) => row.map(cellOf));
-    const named = content.regions.length > 1;
+    const regional = content.rows.some((name, place) => name !== content.options[place]);
     const options = common(() => []);
     options.interaction = { mode: "nearest", axis: "xy", intersect: false };
     options.layout = { padding: { top: 6 } };
-    options.plugins.tooltip.filter = (item) => item.datasetIndex < cells.length;
-    options.plugins.tooltip.callbacks.label = ({ datasetIndex, dataIndex }) => {
-      const { arm, state, ordered, outlier } = cells[datasetIndex][dataIndex];
-      const said = [`${named ? `${content.regions[datasetIndex]}: ` : ""}${content.options[arm]}`, `total ${state}`];
+    options.plugins.tooltip.filter = (_, index) => index === 0; // a mark belongs to its cell
+    options.plugins.tooltip.callbacks.label = ({ datasetIndex, dataIndex, raw }) => {
+      const row = raw.row ?? datasetIndex;
+      const { arm, state, bridge, ordered, outlier } = cells[row][raw.column ?? dataIndex];
+      const said = [`${regional ? `${content.rows[row]}: ` : ""}${content.options[arm]}`, `total ${state}`];
+      if (bridge) said.push("a bridge: shown, not judged");
       if (ordered) said.push("ordered by a person, or shown otherwise than decided");
       if (outlier) said.push("far from what was expected, counted for less");
       return said.flatMap(inLines);
@@ -186,47 +120,72 @@ const makers = {
         reverse: true,
         grid: { display: false },
         afterFit: sameLeft,
-        ticks: { autoSkip: false, color: style("--ink"), callback: (value) => shortened(content.regions[value]) },
+        ticks: { autoSkip: false, color: style("--ink"), callback: (value) => shortened(content.rows[value]) },
         afterBuildTicks: (scale) => {
-          scale.ticks = content.regions.map((_, value) => ({ value }));
+          scale.ticks = content.rows.map((_, value) => ({ value }));
         },
       }),
     };
+    // A bridge is shown but not learned from: a low bar.
     const rows = cells.map((row, place) => ({
-      ...bars({ ...content, bars: row }, row.map((cell) => (cell.arm === undefined ? null : [place - 0.42, place + 0.42]))),
+      ...bars(content, row, row.map(({ arm, bridge }) => (arm === undefined ? null : [place - (bridge ? -0.1 : 0.42), place + 0.42]))),
+      minBarLength: 1,
+      grouped: false,
     }));
-    const flat = (kind) =>
-      cells.flatMap((row, place) =>
-        row.flatMap((cell, index) => (cell[kind] ? [{ x: content.labels[index], y: place }] : [])),
+    const marked = (kind, up) =>
+      cells.flatMap((cellsOfRow, row) =>
+        cellsOfRow.flatMap((cell, column) =>
+          cell[kind] ? [{ x: content.labels[column], y: row - up, row, column }] : [],
+        ),
       );
-    const points = (kind, pointStyle) => ({ ...marks({ ...content, bars: [] }, () => NaN, pointStyle), data: flat(kind) });
+    const datasets = [...rows, marks(marked("ordered", 0.2), "triangle"), marks(marked("outlier", 0), "circle")];
     return {
-      data: { labels: content.labels, datasets: [...rows, points("ordered", "triangle"), points("outlier", "circle")] },
+      data: { labels: content.labels, datasets },
       options,
-      height: cells.length * (cells.length > 30 ? 18 : 28) + 50,
+      height: cells.length * (cells.length > 30 ? 18 : 30) + 50,
     };
   },
 
-  // What came in, in layers by the option that it came from.
-  origins(content) {
+  // What came in, in layers by the option that it came from or that was shown.
+  totals(content) {
+    const shown = (value) =>
+      content.percent
+        ? `${Number((100 * value).toPrecision(3))}%`
+        : value.toLocaleString("en", { maximumSignificantDigits: 4 });
     const options = common(() => []);
-    options.plugins.tooltip.filter = (item) => item.raw > 0;
-    options.plugins.tooltip.callbacks.label = ({ datasetIndex, raw }) =>
-      `${content.options[datasetIndex]}: ${raw.toLocaleString("en", { maximumFractionDigits: 1 })} ${content.unit}`;
+    options.layout = { padding: { top: 10 } };
+    options.plugins.tooltip.filter = (item) => item.datasetIndex < content.series.length && item.raw !== 0;
+    options.plugins.tooltip.callbacks.label = ({ datasetIndex, dataIndex, raw }) => {
+      const said = [`${content.options[datasetIndex]}: ${shown(raw)} ${content.unit}`];
+      if (content.states[dataIndex] !== "known") said.push("not all of it is known yet");
+      if (content.revised[dataIndex]) said.push("revised");
+      return said.flatMap(inLines);
+    };
     options.scales = {
       x: { ...bucketAxis(), stacked: true },
-      y: axis({ stacked: true, afterFit: sameLeft, beginAtZero: true, ticks: { maxTicksLimit: 6 } }),
+      y: axis({
+        stacked: true,
+        afterFit: sameLeft,
+        beginAtZero: true,
+        suggestedMax: content.high,
+        grace: "5%",
+        ticks: { maxTicksLimit: 6, ...inPercent(content) },
+      }),
     };
+    const top = (index) => content.series.reduce((sum, data) => sum + Math.max(data[index], 0), 0);
+    // A point for every bar: Chart.js takes things with one index for one thing.
+    const where = (is, y) => content.labels.map((x, index) => ({ x, y: is(index) ? y(index) : NaN }));
+    const rows = content.series.map((data, arm) =>
+      bars(content, content.states.map((state) => ({ arm, state: isMissing(state) ? "known" : state })), data),
+    );
     return {
       data: {
         labels: content.labels,
-        datasets: content.series.map((data, arm) => ({
-          type: "bar",
-          data,
-          backgroundColor: colourOf(arm, content),
-          categoryPercentage: 1,
-          barPercentage: content.labels.length > 200 ? 1 : 0.9,
-        })),
+        datasets: [
+          ...rows,
+          marks(where((index) => content.revised[index], top), "circle"),
+          marks(where((index) => isMissing(content.states[index]), () => 0), "crossRot"),
+        ],
       },
       options,
       height: 230,
@@ -244,36 +203,7 @@ const makers = {
     return { data: { labels: content.labels, datasets: [data] }, options, height: 160 };
   },
 
-  totals(content) {
-    const options = common((index) => content.bars[index].words);
-    options.layout = { padding: { top: 10 } };
-    options.scales = {
-      x: bucketAxis(),
-      y: axis({
-        afterFit: sameLeft,
-        suggestedMin: content.low,
-        suggestedMax: content.high, // of the whole run, whatever part of it is shown
-        grace: "5%",
-        ticks: { maxTicksLimit: 6, ...inPercent(content) },
-      }),
-    };
-    const revised = (bar) => (bar.revised ? bar.rate : undefined);
-    const missing = (bar) => (bar.state === "missing" ? 0 : undefined);
-    return {
-      data: {
-        labels: content.labels,
-        datasets: [
-          bars(content, content.bars.map((bar) => bar.rate)),
-          marks(content, revised, "circle"),
-          marks(content, missing, "crossRot"),
-        ],
-      },
-      options,
-      height: 230,
-    };
-  },
-
-  estimates(content) {
+  options(content) {
     const colours = content.options.map((row) => colourOf(row.arm, content));
     const options = common((index) => content.options[index].words);
     options.indexAxis = "y";
@@ -324,11 +254,12 @@ const makers = {
   },
 };
 
-// A cell of the grid: "2po" is option 2, whose total is awaited, ordered by a person.
+// A cell of the timeline: "2po" is option 2, whose total is awaited, ordered by a person.
 function cellOf(text) {
   if (!text) return { state: "none" };
   const state = { k: "known", p: "awaited", m: "missing" }[/[kpm]/.exec(text)[0]];
-  return { arm: parseInt(text, 10), state, ordered: text.includes("o"), outlier: text.includes("x") };
+  const [bridge, ordered, outlier] = ["b", "o", "x"].map((mark) => text.includes(mark));
+  return { arm: parseInt(text, 10), state, bridge, ordered, outlier };
 }
 
 // Chart.js does not break lines, and a reason may be a long sentence.

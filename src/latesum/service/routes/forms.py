@@ -96,7 +96,7 @@ async def totals_page(campaign: str, campaigns: AllCampaigns, who: Who) -> Respo
     return show_page(
         "totals.html", title=f"Totals of {campaign}", who=who, every=0, here="campaigns",
         name=cached.campaign.name, status=status, waiting=waiting, regions=list(status.regions),
-        options=[row.name for row in status.options], is_market=status.market is not None, presets=sorted(PRESETS),
+        options=[row.name for row in status.options], is_market=status.model is not None, presets=sorted(PRESETS),
         form=await cached.read(cached.campaign.file_form),
     )  # fmt: skip
 

@@ -190,9 +190,8 @@ async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
         last = 90
 
     def render() -> str:
-        phases = cached.phases(status)
         return status_section(
-            status, phases, last=last, decision=decided, name=cached.campaign.name,
+            status, last=last, decision=decided, name=cached.campaign.name,
             undecided=_undecided(cached, status),
         )  # fmt: skip
 

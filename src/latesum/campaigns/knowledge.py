@@ -1,0 +1,316 @@
+"""What is known of a campaign's options: the same questions to a policy and to a market model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from datetime import datetime
+from functools import cached_property
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from latesum.campaigns.buckets import span_text
+from latesum.campaigns.health import count_visits
+from latesum.campaigns.methods import (
+    Replay,
+    explain_policy,
+    market_rows,
+    told_plays,
+    units_of,
+)
+from latesum.campaigns.state import CampaignState
+from latesum.markets import Effect, Readings, Winner, readings, winner
+from latesum.policies import Estimate, Policy
+from latesum.policies.estimates import may_be_best
+
+#: Below this probability of being best an option of a market is behind.
+MIN_CANDIDATE = 0.05
+_POINTS = 2001
+
+
+class Comparison(NamedTuple):
+    """An option's probability of being best, and its uplift on the status quo; None: unknown."""
+
+    probability_best: float | None = None
+    uplift: float | None = None
+    uplift_low: float | None = None
+    uplift_high: float | None = None
+
+
+class PolicyKnowledge:
+    """What a policy knows now, or knew before a bucket."""
+
+    def __init__(
+        self, state: CampaignState, now: datetime, replay: Replay, before: int | None = None
+    ) -> None:
+        self.state, self.config = state, state.config
+        self._told = told_plays(state, now, before)
+        self.policy: Policy = replay.after(state.config, self._told)
+
+    def estimates(self, level: float, region: str | None = None) -> list[Estimate]:
+        """The mean of each option per visitor in the campaign's unit, with its interval."""
+        rescale = self.config.per_round
+        return [
+            each._replace(
+                mean=None if each.mean is None else rescale(each.mean),
+                low=rescale(each.low),
+                high=rescale(each.high),
+            )
+            for each in self.policy.estimates(level)
+        ]
+
+    def comparisons(self, base: int, level: float, region: str | None = None) -> list[Comparison]:
+        """The options compared with each other and with the status quo."""
+        return compare(self.estimates(level), base, level, self.state.removed)
+
+    def leading(self) -> int:
+        """The option that looks best now, of those that may still be shown."""
+        state = self.state
+        rows = [each for each in self.policy.estimates() if each.arm not in state.removed]
+        known = [each for each in rows if each.mean is not None and each.active]
+        known = known or [each for each in rows if each.mean is not None]
+        if not known:
+            return rows[0].arm if state.last is None else state.decisions[state.last].arm
+        return max(known, key=lambda each: each.mean or 0.0).arm
+
+    def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
+        """The option that can be kept, or None with why none is named yet."""
+        estimates, leading = self.estimates(level), self.leading()
+        visits, best = count_visits(self.state), estimates[leading]
+        surviving = [
+            each
+            for each in estimates
+            if each.arm == leading
+            or (each.arm not in self.state.removed and may_be_best(each, best))
+        ]
+        commits = self.policy.ask().purpose == "commit"
+        if best.mean is None or not (commits or len(surviving) == 1):
+            return None, "No winner yet: the options are still too close, or too little is known."
+        seldom = [each.name for each in surviving if visits[each.arm] < 2]
+        if seldom:
+            return None, f"{best.name} looks best, but no winner is named {_before_two(seldom)}"
+        return best.name, None
+
+    def is_behind(self, estimate: Estimate, best: Estimate, probability: float | None) -> bool:
+        """Whether an option is no longer a candidate for the best."""
+        return estimate.arm != best.arm and not may_be_best(estimate, best)
+
+    def findings(self) -> list[str]:
+        """What was found, for people."""
+        return self.policy.findings(units_of(self.config))
+
+    def sentences(self, level: float = 0.95) -> list[str]:
+        """What was found and what comes next, for people."""
+        return explain_policy(self.state, self.policy, self._told)
+
+
+class MarketKnowledge:
+    """What the model of `switchback` knows now, or knew before a bucket."""
+
+    def __init__(self, state: CampaignState, now: datetime, before: int | None = None) -> None:
+        self.state, self.config = state, state.config
+        self.rows, self.market, self.first, _ = market_rows(state, now, before)
+        self._following = (before or (state.last or 0) + 1) - self.first
+
+    @cached_property
+    def readings(self) -> Readings:
+        """What the model has found."""
+        return readings(self.rows, self._following, self.market)
+
+    @cached_property
+    def _winner(self) -> Winner:
+        return winner(self.rows, self._following, self.market)
+
+    def _effects(self, region: str | None = None) -> list[Effect]:
+        found = self.readings.effects if region is None else self.readings.by_region[region]
+        by_name = {each.option: each for each in found}
+        return [by_name[name] for name in self.config.options]
+
+    def estimates(self, level: float, region: str | None = None) -> list[Estimate]:
+        """The means, at the mean level of what is known.
+
+        The status quo is the reference, so its interval has zero width.
+        """
+        effects = self._effects(region)
+        of_option = {each.option: each.effect for each in effects}
+        weights = dict.fromkeys(of_option, 0.0)
+        total = 0.0
+        for row in self.rows:
+            if row.total is None or not row.rounds or region not in (None, row.region):
+                continue
+            total += row.total
+            shares = {row.shown: 1.0} if isinstance(row.shown, str) else row.shown
+            for name, share in shares.items():
+                weights[name] += share * row.rounds
+        equal = sum(weight * (1 + of_option[name]) for name, weight in weights.items())
+        base = total / equal if equal else None
+        estimates = []
+        for arm, effect in enumerate(effects):
+            low, high = interval(effect, level)
+            estimates.append(
+                Estimate(
+                    arm,
+                    effect.option,
+                    None if base is None else base * (1 + effect.effect),
+                    -math.inf if base is None else base * (1 + low),
+                    math.inf if base is None else base * (1 + high),
+                    round(weights[effect.option]),
+                    arm not in self.state.removed,
+                )
+            )
+        return estimates
+
+    def comparisons(self, base: int, level: float, region: str | None = None) -> list[Comparison]:
+        """The options compared by the model's own effects, over all regions or in one."""
+        if self.estimates(level, region)[base].mean is None:
+            return [Comparison()] * len(self.config.options)
+        return [
+            Comparison(each.chance, *((each.effect, *interval(each, level)) if arm != base else ()))
+            for arm, each in enumerate(self._effects(region))
+        ]
+
+    def leading(self) -> int:
+        """The option that looks best now, of those that may still be shown."""
+        effects = self._effects()
+        arms = [arm for arm in range(len(effects)) if arm not in self.state.removed]
+        return max(arms, key=lambda arm: effects[arm].effect)
+
+    def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
+        """The option that can be kept, or None with why none is named yet."""
+        found = self._winner
+        if found.option is not None:
+            return found.option, None
+        if found.waits_for:
+            return None, f"No winner is named {_before_two(list(found.waits_for))}"
+        return None, (
+            "No winner yet: the probability that the leading option is as good as any is "
+            f"{found.chance:.0%}; it takes 95%."
+        )
+
+    def is_behind(self, estimate: Estimate, best: Estimate, probability: float | None) -> bool:
+        """Also where it is unlikely to be best: a winner does not wait for it to be seen again."""
+        unlikely = probability is not None and probability < MIN_CANDIDATE
+        waits = estimate.name in self._winner.waits_for
+        worse = estimate.arm != best.arm and not may_be_best(estimate, best)
+        return worse or (unlikely and not waits)
+
+    def sentences(self, level: float = 0.95) -> list[str]:
+        """What was found, for people."""
+        found, every, said = self.readings, self.config.buckets.every, list[str]()
+        for effect in self._effects():
+            low, high = interval(effect, level)
+            text = f"{effect.effect:+.1%} ({level:.0%} interval {low:+.1%} to {high:+.1%})"
+            if effect.option == self.market.reference:
+                text = "the status quo, which the others are compared with"
+            said.append(f"{effect.option}: {text}; probability of being best {effect.chance:.0%}.")
+        said.append(
+            f"Sales come {span_text(found.delay, every)} late on average "
+            f"(given: {self.given_delay_text})."
+        )
+        if found.own_delays:
+            own = ", ".join(
+                f"{key} {span_text(late, every)}" for key, late in found.own_delays.items()
+            )
+            said.append(f"Each option has a delay of its own: {own}.")
+        for each in found.outliers[-5:]:
+            where = f" in {each.region}" if each.region else ""
+            said.append(
+                f"{self.config.buckets.label(each.bucket + self.first)}{where} was "
+                f"{abs(each.deviations):.1f} standard deviations "
+                f"{'above' if each.deviations > 0 else 'below'} what was expected, "
+                "and counted as 3.5."
+            )
+        return said + list(found.warnings)
+
+    def findings(self) -> list[str]:
+        """What was found, for people."""
+        return self.sentences()
+
+    @property
+    def given_delay_text(self) -> str:
+        """The delay that was given at the start, in words."""
+        given = self.market.delay
+        about = "about " if given.sure == "guess" else ""
+        return about + span_text(given.mean, self.config.buckets.every)
+
+
+Knowledge = PolicyKnowledge | MarketKnowledge
+
+
+def knowledge_of(
+    state: CampaignState, now: datetime, replay: Replay, before: int | None = None
+) -> Knowledge:
+    """What the campaign's method knows now, or knew before a bucket."""
+    if state.config.is_market:
+        return MarketKnowledge(state, now, before)
+    return PolicyKnowledge(state, now, replay, before)
+
+
+def interval(effect: Effect, level: float) -> tuple[float, float]:
+    """An effect's interval of any level; it is normal on the scale of logarithms."""
+    middle = math.log1p(effect.effect)
+    sd = (math.log1p(effect.high95) - middle) / NormalDist().inv_cdf(0.975)
+    width = NormalDist().inv_cdf((1 + level) / 2) * sd
+    return math.expm1(middle - width), math.expm1(middle + width)
+
+
+def deviation(low: float, high: float, level: float) -> float:
+    """The standard deviation of a normal law with this interval."""
+    return float((high - low) / (2 * ndtri((1 + level) / 2)))
+
+
+def compare(
+    rows: list[Estimate], base: int, level: float, removed: Collection[int] = ()
+) -> list[Comparison]:
+    """Options compared as if their estimates were normal.
+
+    Args:
+        rows: The estimates.
+        base: The index of the status quo.
+        level: The confidence level of the intervals.
+        removed: The options that may not be shown.
+    """
+    chances = _probabilities([row for row in rows if row.arm not in removed], level)
+    found = []
+    for row in rows:
+        chance = None if chances is None else chances.get(row.arm, 0.0)
+        quo = rows[base]
+        if row is quo or row.mean is None or quo.mean is None or quo.mean <= 0:
+            found.append(Comparison(chance))
+            continue
+        ratio = row.mean / quo.mean
+        own, other = (deviation(each.low, each.high, level) for each in (row, quo))
+        half = float(ndtri((1 + level) / 2)) * math.hypot(own, ratio * other) / quo.mean
+        found.append(Comparison(chance, ratio - 1, ratio - 1 - half, ratio - 1 + half))
+    return found
+
+
+def _probabilities(racing: list[Estimate], level: float) -> dict[int, float] | None:
+    """The probability of being best of each arm; None unless something is known of all."""
+    if any(row.mean is None for row in racing):
+        return None
+    means = np.array([row.mean for row in racing], dtype=float)
+    widths = np.array([max(deviation(row.low, row.high, level), 1e-12) for row in racing])
+    low, high = float(np.min(means - 8 * widths)), float(np.max(means + 8 * widths))
+    # Each option's own grid is where its density is; a common one would miss narrow ones.
+    grid = np.linspace(-8, 8, _POINTS)
+    density = np.exp(-(grid**2) / 2) / math.sqrt(2 * math.pi)
+    found = {}
+    for index, row in enumerate(racing):
+        points = np.clip(means[index] + widths[index] * grid, low, high)
+        others = np.delete(np.arange(len(racing)), index)
+        below = np.prod(ndtr((points[:, None] - means[others]) / widths[others]), axis=1)
+        found[row.arm] = float(np.trapezoid(below * density, grid))
+    total = sum(found.values())
+    return {arm: share / total for arm, share in found.items()}
+
+
+def _before_two(names: list[str]) -> str:
+    listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+    return (
+        "before every candidate was shown in two periods; "
+        f"{listed} {'was' if len(names) == 1 else 'were'} not."
+    )
