@@ -135,9 +135,9 @@ def measure_safety(
     suspect, lock_in, told_longer = (
         f"{name}({', '.join(given)})" if given else name
         for name, given in (
-            ("suspect", share),
-            ("lock_in", share),
-            ("lock_in", [*share, "told=True"]),
+            ("possibly_stuck", share),
+            ("stuck", share),
+            ("stuck", [*share, "anew=True"]),
         )
     )
     setting = RunSpec(
@@ -146,7 +146,7 @@ def measure_safety(
         horizon or (_WIDE_HORIZONS[1] if wide else HORIZON),
         seed=seed,
         measures=("regret", suspect, lock_in, told_longer),
-        told={} if told in (None, 1) else {"mean_delay": told},
+        given={} if told in (None, 1) else {"mean_delay": told},
         policy_name=policy,
     )
     what = f"{policy}, told {'nothing' if told is None else f'{told:g}'}"

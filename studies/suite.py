@@ -21,7 +21,7 @@ from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Summary
-from latesum.experiments.spec import USUAL_MEASURES, AnySetting, RunSpec
+from latesum.experiments.spec import USUAL_MEASURES, RunSpec
 from latesum.experiments.stats import number_text
 from latesum.policies import PolicySpec
 from latesum.simulation import Problem
@@ -107,7 +107,7 @@ def run_suite(
     means = {(row.problem, row.policy): row.mean for row in rows}
     made = []
     for row in rows:
-        lock_ins = results[row.problem, row.policy].measured.get("lock_in")
+        lock_ins = results[row.problem, row.policy].measured.get("stuck")
         yardstick = means.get((row.problem, entrants[row.policy].same_index or ""))
         price = row.mean / yardstick if yardstick else None
         made.append(SuiteRow(row, None if lock_ins is None else int(lock_ins.sum()), price))
@@ -127,7 +127,9 @@ def _refuse_misspelt(name: str, text: str, problems: dict[str, SuiteProblem]) ->
     raise InvalidInput(f"{name!r} can play none of the problems: {reasons[0]}")
 
 
-def _setting(problem: str, played: SuiteProblem, name: str, text: str, seed: int) -> AnySetting:
+def _setting(
+    problem: str, played: SuiteProblem, name: str, text: str, seed: int
+) -> RunSpec | MarketRunSpec:
     """A policy on a problem; refused where the problem lacks what the policy must know."""
     setting = (
         _in_market(played.problem, text, seed)
@@ -154,8 +156,8 @@ def _on_problem(played: SuiteProblem, problem: Problem, text: str, seed: int) ->
         order="drawn",
         reports=Reports(played.bucket, played.report_lag),
         status_quo=played.status_quo,
-        told={} if played.told == 1 else {"mean_delay": played.told},
-        measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
+        given={} if played.told == 1 else {"mean_delay": played.told},
+        measures=(*USUAL_MEASURES, "stuck") if counts_lock_ins else USUAL_MEASURES,
     )
 
 

@@ -77,12 +77,11 @@ def test_a_quick_look_does_not_replace_the_report_of_a_larger_run(
 ):
     """Figures take seconds: in the default run the files of the larger run are put there."""
     from latesum.experiments import paper
-    from latesum.experiments.sweeps import Grid
 
     monkeypatch.chdir(tmp_path)
-    published = paper.experiment("3a").experiment
+    published = paper.experiment("3a")
     one_delay = published.model_copy(update={"problems": published.problems[:1]})
-    usual = Grid.of(one_delay).with_replications(3)
+    usual = one_delay.with_replications(3)
     monkeypatch.setattr(paper, "experiment", lambda figure: usual)
     report, runs = (
         tmp_path / "paper-results" / name for name in ("report.html", "3a/runs.parquet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from latesum.experiments import engine
-from latesum.experiments.sweeps import Experiment, run_sweep
+from latesum.experiments.sweep import Experiment, run_sweep
 
 EXPERIMENT = Experiment.model_validate(
     {

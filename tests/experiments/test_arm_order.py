@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from latesum import InvalidInput, Oracle, Problem, compare
 from latesum._plugins import POLICIES
 from latesum.experiments.loop import Reports
-from latesum.experiments.spec import ORDER, RunSpec, arm_order
+from latesum.experiments.spec import ORDER, RunSpec
 from latesum.policies import PolicySpec
 from suite import ENTRANTS, Entrant, run_suite
 from suite_problems import PROBLEMS, SuiteProblem
@@ -28,7 +28,8 @@ DAILY = PROBLEMS["daily totals, two days late"]
 
 
 def random_order(n_arms, seed):
-    return arm_order(n_arms, np.random.SeedSequence(seed[0], spawn_key=(seed[1], ORDER)))
+    seeds = np.random.SeedSequence(seed[0], spawn_key=(seed[1], ORDER))
+    return np.random.default_rng(seeds).permutation(n_arms).tolist()
 
 
 def _directly(problem, text, horizon, number, seed=1, bucket=1, report_lag=0):
@@ -62,7 +63,9 @@ def test_what_a_policy_knows_of_single_arms_follows_the_order():
     assert result["o"].ended_on_best.all()
     assert not result["o"].regrets.any()
     for number in range(9):
-        listed, policy = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order="drawn").met_by(number)
+        listed, policy = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order="drawn").instantiate(
+            number
+        )
         assert repr(policy) == repr(RunSpec(listed, PolicySpec("ducb"), HORIZON).prepared[1])
 
 

@@ -13,7 +13,7 @@ import pytest
 from latesum._checks import InvalidInput
 from latesum.experiments import engine, runners
 from latesum.experiments.runners import chosen_runner
-from latesum.experiments.sweeps import Experiment, run_sweep
+from latesum.experiments.sweep import Experiment, run_sweep
 
 EXPERIMENT = Experiment.model_validate(
     {

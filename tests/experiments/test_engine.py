@@ -62,7 +62,7 @@ class Simulated:
 
     def __call__(self, job, tasks):
         for number, chunk in enumerate(tasks):
-            spent = self._seconds[chunk.setting.policy.name] * (chunk.end - chunk.first)
+            spent = self._seconds[chunk.spec.policy.name] * (chunk.end - chunk.first)
             self.now += spent
             yield number, job(chunk)._replace(seconds=spent, compiling=0.0)
 
@@ -76,9 +76,9 @@ def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
         [setting("odaaf"), setting("flow")], [100, 4], store=RunStore(tmp_path),
         progress=lambda done, total, what: seen.append((done, total)), runner=Simulated(seconds),
     )  # fmt: skip
-    total = 4 * 500 + 100 * 1
     # The chunks of Flow are of two runs each, those of ODAAF of 512.
-    assert seen == [(0, total), (1000, total), (2000, total), (2100, total)]
+    seconds_done = [0, 1, 2, 2.1]
+    assert seen == [(round(104 * each / 2.1), 104) for each in seconds_done]
 
 
 #: What a run takes, and what was measured before: ten times as much for one that is extrapolated.
@@ -183,7 +183,7 @@ def test_results_are_found_by_name():
 
 
 def test_a_store_keeps_measures_of_every_shape(tmp_path):
-    measures = ("regret", "lock_in", "on_good(moments=4)", "settled_after", "switches")
+    measures = ("regret", "stuck", "on_good(times=4)", "settled_after", "switches")
     one = setting("flow", measures=measures, checkpoints=(10, 1_000))
     in_memory, kept, again = (
         run([one], 5, store=store) for store in (None, RunStore(tmp_path), RunStore(tmp_path))

@@ -11,8 +11,7 @@ from latesum import Background, Calendar, FieldProblem, Problem, Reporting
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec
 from latesum.experiments.loop import Reports
-from latesum.experiments.sweeps import Experiment, Grid, load, run_sweep
-from latesum.experiments.sweeps.file import parse
+from latesum.experiments.sweep import Experiment, expand, load, parse, run_sweep
 from latesum.policies import PolicySpec
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -38,6 +37,10 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+def specs_of(text: str) -> list[RunSpec]:
+    return expand(parse(text, "file.toml", default_name="file"))[0]
+
+
 def test_lists_make_a_grid() -> None:
     experiment = Experiment.model_validate(
         {
@@ -53,14 +56,13 @@ def test_lists_make_a_grid() -> None:
             ],
         }
     )
-    grid = Grid.of(experiment)
-    made = grid.settings
+    made, counts = expand(experiment)
     assert len(made) == 4 * 3
     assert len({setting.digest for setting in made}) == 12
     assert made[0].policy_name == "odaaf (first_tolerance=0.5)"
     assert str(made[0].policy) == "odaaf(first_tolerance=0.5, mean_delay=4)"
     assert made[0].problem_name == "arms 0.5, 0.6, uniform(0, 5)"
-    assert grid.replications[-1] == 7
+    assert counts[-1] == 7
 
 
 def test_what_is_given_goes_to_the_policies_that_take_it_and_have_no_own() -> None:
@@ -68,16 +70,15 @@ def test_what_is_given_goes_to_the_policies_that_take_it_and_have_no_own() -> No
     text = text.replace(
         '"uniform(0, 10)"', '"uniform(0, 10)"\ngiven = {mean_delay=7, delay_bound=20}'
     )
-    made = parse(text, "file.toml", default_name="file").settings
+    made = specs_of(text)
     assert str(made[0].policy) == "odaaf(mean_delay=9)"
     assert str(made[1].policy) == "odaaf-b(mean_delay=7, delay_bound=20)"
 
 
 def test_labels_do_not_matter_to_the_digest_of_a_setting() -> None:
-    one = parse(GOOD, "a", default_name="a").settings[0]
-    other = parse(GOOD.replace("plain", "x"), "b", default_name="b").settings[0]
+    one, other = specs_of(GOOD)[0], specs_of(GOOD.replace("plain", "x"))[0]
     assert one.digest == other.digest
-    third = parse(GOOD.replace("1000", "1001"), "b", default_name="b").settings[0]
+    third = specs_of(GOOD.replace("1000", "1001"))[0]
     assert one.digest != third.digest
 
 
@@ -122,7 +123,7 @@ def test_a_policy_that_cannot_run_on_a_problem_is_refused_with_the_problem() -> 
     ids=lambda path: path.relative_to(EXAMPLES).as_posix(),
 )
 def test_the_examples_are_good(path: Path) -> None:
-    found = load(path).experiment
+    found = load(path)
     assert found.replications >= 5
     assert found.problems
 
@@ -162,7 +163,7 @@ EVERYTHING = """
 horizon = 4000
 replications = 2
 order = "drawn"
-measures = ["lock_in(gap=0.05)", "switches", "settled_after"]
+measures = ["stuck(gap=0.05)", "switches", "settled_after"]
 
 [[problems]]
 name = "a shop"
@@ -209,19 +210,20 @@ policy = "flow"
 
 
 def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
-    grid = parse(EVERYTHING, "all.toml", default_name="all")
+    experiment = parse(EVERYTHING, "all.toml", default_name="all")
+    specs, _ = expand(experiment)
     shop = FieldProblem(
         ["beta(4, 6)", 0.3], ["exponential(250)", "exponential(500)"],
         background=Background(0.004, counts=True),
         reporting=Reporting(missing=0.02, final_after=3, first_share=0.9),
     )  # fmt: skip
-    measures = ("regret", "ended_on_best", "switches", "lock_in(gap=0.05)", "settled_after")
+    measures = ("regret", "ended_on_best", "switches", "stuck(gap=0.05)", "settled_after")
     usual = {"order": "drawn", "measures": measures}
-    flow, points = PolicySpec("flow"), grid.settings[1].checkpoints
+    flow, points = PolicySpec("flow"), specs[1].checkpoints
     expected = [
         RunSpec(
             shop, flow, 4_500, reports=Reports(500, 1_000), **usual,
-            checkpoints=grid.settings[0].checkpoints,
+            checkpoints=specs[0].checkpoints,
         ),
         *(
             RunSpec(
@@ -242,9 +244,9 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
             "safety:random_problem", flow, 4_000, checkpoints=points, **usual
         ),
     ]  # fmt: skip
-    assert [setting.digest for setting in grid.settings] == [each.digest for each in expected]
-    results = run_sweep(grid, tmp_path)
-    assert results["a shop", "flow"].measured["lock_in(gap=0.05)"].shape == (2,)
+    assert [setting.digest for setting in specs] == [each.digest for each in expected]
+    results = run_sweep(experiment, tmp_path)
+    assert results["a shop", "flow"].measured["stuck(gap=0.05)"].shape == (2,)
     assert results["drift", "flow"].regrets[0, -1] == expected[2].run(0).regret()
 
 
@@ -261,7 +263,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
         ("status_quo = 1\n", "", "for the problem 'an arm ran before': a history needs status_quo"),
         ("history = 2000", "history = -1", "problems.3..history: .*greater than or equal to 0"),
         ('order = "drawn"', 'order = "random"', "order: .*'listed' or 'drawn'"),
-        ("lock_in(gap=0.05)", "lock_on", "measures: .*did you mean 'lock_in'"),
+        ("stuck(gap=0.05)", "stick", "measures: .*did you mean 'stuck'"),
         ('"beta(4, 6)"', '"betta(4, 6)"', "problems.0..arms: .*did you mean 'beta'"),
         ("random_problem", "no_problem", "the law of problems .* cannot be loaded"),
         ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "problems.5.: .*either 'drawn_by'"),
@@ -291,7 +293,7 @@ parameters = {mean_delay = 3.0}
 
 def test_any_field_may_have_a_list() -> None:
     """Horizon, bucket and what is given are varied; a policy's own parameter stays."""
-    settings = parse(GRID, "grid.toml", default_name="grid").settings
+    settings = specs_of(GRID)
     assert len(settings) == 2 * 2 * 2 * 3
     flow = [each for each in settings if each.policy_name == "flow"]
     assert {(each.horizon, each.reports.bucket) for each in flow} == {
@@ -314,5 +316,5 @@ def test_a_market_is_a_grid_too() -> None:
     text = text.replace(
         "given = {mean_delay = [2.5, 5.0, 10.0]}", "market = {regions = [1, 2], buckets = 28}"
     )
-    names = [each.problem_name for each in parse(text, "m.toml", default_name="m").settings]
+    names = [each.problem_name for each in specs_of(text)]
     assert names == ["p, regions=1", "p, regions=2"] * 2

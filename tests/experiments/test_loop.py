@@ -83,7 +83,7 @@ def test_a_hook_that_is_overridden_is_called(problem, reports):
     "text", ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "unmix"]
 )
 def test_a_policy_that_has_lost_an_option_never_plays_it(text):
-    _, policy = spec(THREE_ARMS, text, 9_000).met_by(0)
+    _, policy = spec(THREE_ARMS, text, 9_000).instantiate(0)
     policy = policy.fresh()
     policy.drop(1)
     plays = Loop(THREE_ARMS.start(rng=np.random.default_rng(4)), policy).play(9_000)

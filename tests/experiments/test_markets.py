@@ -14,8 +14,7 @@ from latesum.experiments.markets.one_stream import Switchback
 from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec, intervals
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.sweeps import run_sweep
-from latesum.experiments.sweeps.file import parse
+from latesum.experiments.sweep import expand, parse, run_sweep
 from latesum.policies import PolicySpec, conformance
 from latesum.simulation import Calendar, FieldProblem
 from latesum.simulation.market import Market
@@ -194,16 +193,16 @@ parameters = {lags = ["same", "auto"]}
 
 
 def test_a_sweep_file_takes_a_market_beside_other_problems(tmp_path):
-    grid = parse(SWEEP, "shops.toml", default_name="shops")
-    found = run_sweep(grid, tmp_path)
+    experiment = parse(SWEEP, "shops.toml", default_name="shops")
+    found = run_sweep(experiment, tmp_path)
     assert [(row.problem, row.policy) for row in found.summary()] == [
         ("small", "flow"), ("shops", "flow"), ("shops", "switchback (lags=same)"),
         ("shops", "switchback (lags=auto)"),
     ]  # fmt: skip
-    again = run_sweep(grid.with_replications(2), tmp_path)
+    again = run_sweep(experiment.with_replications(2), tmp_path)
     assert [row.mean for row in again.summary()] == [row.mean for row in found.summary()]
-    other = grid.with_seed(5).settings[-1]
-    assert other.digest != grid.settings[-1].digest
+    other = expand(experiment.model_copy(update={"seed": 5}))[0][-1]
+    assert other.digest != expand(experiment)[0][-1].digest
 
 
 @pytest.mark.parametrize(

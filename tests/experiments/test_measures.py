@@ -29,10 +29,10 @@ class _Answer:
 
 
 def measured(text, plays, bucket=1, answer=2):
-    made = Run(
-        PROBLEM, [Play(arm, rounds, 0.0) for arm, rounds in plays], policy=_Answer(answer),
-        bucket=bucket, checkpoints=np.array([sum(rounds for _, rounds in plays)]),
-    )  # fmt: skip
+    horizon = sum(rounds for _, rounds in plays)
+    spec = RunSpec(PROBLEM, PolicySpec("flow"), horizon, reports=Reports(bucket))
+    played = [Play(arm, rounds, 0.0) for arm, rounds in plays]
+    made = Run(PROBLEM, played, policy=_Answer(answer), spec=spec)
     (measure,) = measures_of([text]).values()
     return measure(made)
 
@@ -63,8 +63,8 @@ def test_settled_after_is_the_first_bucket_from_which_on_nearly_all_are_good(buc
 
 def test_on_good_looks_at_moments_that_are_spread_over_the_run():
     plays = [(0, 30), (1, 30), (2, 40)]
-    assert measured("on_good(moments=10)", plays).tolist() == [False] * 6 + [True] * 4
-    assert measured("on_good(moments=10, within=0.15)", plays).tolist() == [False] * 3 + [True] * 7
+    assert measured("on_good(times=10)", plays).tolist() == [False] * 6 + [True] * 4
+    assert measured("on_good(times=10, within=0.15)", plays).tolist() == [False] * 3 + [True] * 7
     assert len(measured("on_good", plays, bucket=10)) == 10
 
 
@@ -84,14 +84,14 @@ def test_ends_right_asks_the_policy():
     ],
 )
 def test_a_run_is_suspect_if_it_is_harmful_for_most_of_the_last_half(plays, expected):
-    assert measured("suspect", plays) == expected
+    assert measured("possibly_stuck", plays) == expected
 
 
 def test_a_lock_in_lasts_when_the_run_is_played_on():
     for policy, expected in (("oracle(best_arm=0)", True), ("oracle", False)):
-        setting = RunSpec(PROBLEM, PolicySpec.parse(policy), 1_000, measures=("lock_in",))
+        setting = RunSpec(PROBLEM, PolicySpec.parse(policy), 1_000, measures=("stuck",))
         runs = run([setting], 2)
-        assert runs.measured["lock_in"].tolist() == [expected] * 2
+        assert runs.measured["stuck"].tolist() == [expected] * 2
 
 
 def test_a_run_that_is_played_on_begins_as_it_was():
@@ -121,7 +121,7 @@ def test_missed_has_an_entry_for_every_level_time_and_arm():
 
 
 def test_measures_of_blocks_are_refused_for_baselines_that_have_none():
-    setting = RunSpec(PROBLEM, PolicySpec("qpm-d"), 1_000, measures=("regret", "suspect"))
+    setting = RunSpec(PROBLEM, PolicySpec("qpm-d"), 1_000, measures=("regret", "possibly_stuck"))
     with pytest.raises(InvalidInput, match="decides in every round"):
         run([setting], 1)
 
@@ -130,8 +130,8 @@ def test_measures_of_blocks_are_refused_for_baselines_that_have_none():
     ("text", "says"),
     [
         ("regrets", "did you mean 'regret'"),
-        ("lock_in(gp=3)", "cannot be taken: got an unexpected keyword argument 'gp'"),
-        ("lock_in(", "cannot read the measure"),
+        ("stuck(gp=3)", "cannot be taken: got an unexpected keyword argument 'gp'"),
+        ("stuck(", "cannot read the measure"),
         ("no_such:measure", "cannot be loaded"),
     ],
 )
@@ -145,10 +145,15 @@ def test_a_comparison_keeps_what_is_asked_for():
 
     policies = {"turns": RoundRobin(3, block=10), "best": Oracle(3, 900, best_arm=2)}
     result = compare(
-        PROBLEM, policies, 900, replications=2, seed=1, measures=["suspect", "on_good(moments=5)"]
+        PROBLEM,
+        policies,
+        900,
+        replications=2,
+        seed=1,
+        measures=["possibly_stuck", "on_good(times=5)"],
     )
-    assert result["turns"].measured["suspect"].tolist() == [True, True]
-    assert result["best"].measured["on_good(moments=5)"].all()
+    assert result["turns"].measured["possibly_stuck"].tolist() == [True, True]
+    assert result["best"].measured["on_good(times=5)"].all()
     split = compare(PROBLEM, {"s": FixedSplit(3, 900)}, 900, replications=1, seed=1, bucket=10)
-    assert "suspect" not in split["s"].measured
+    assert "possibly_stuck" not in split["s"].measured
     assert Reports(10).bucket == split.to_json()["bucket"]

@@ -22,10 +22,15 @@ from latesum.experiments.paper import (
     quick_figure,
     run_paper,
 )
-from latesum.experiments.paper.published import curves
 from latesum.experiments.paper.report import write_report
-from latesum.experiments.paper.verdicts import EndRatio, end_ratios, jump_times
-from latesum.experiments.stats import ratio_of_means
+from latesum.experiments.paper.verdicts import (
+    EndRatio,
+    end_ratios,
+    jump_times,
+    published_curves,
+)
+from latesum.experiments.stats import independent_ratio_error, ratio_of_means
+from latesum.experiments.sweep import expand
 from latesum.policies import ODAAF
 
 
@@ -37,17 +42,17 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[PaperRun, Path]:
 
 
 def test_there_are_31_published_curves_and_an_experiment_for_each() -> None:
-    assert sum(len(curves(figure)) for figure in FIGURES) == 31
+    assert sum(len(published_curves(figure)) for figure in FIGURES) == 31
     for figure in FIGURES:
-        asked = experiment(figure).experiment
-        assert asked.name == asked.published == figure
+        asked = experiment(figure)
+        assert asked.name == figure
         policies = {entry.name for entry in asked.policies}
-        assert {name.split()[0] for name in curves(figure)} <= policies
+        assert {name.split()[0] for name in published_curves(figure)} <= policies
 
 
 def test_the_settings_are_those_of_the_paper() -> None:
     for figure in FIGURES:
-        asked = experiment(figure).experiment
+        asked = experiment(figure)
         assert asked.horizon == 250_000
         assert all(problem.arms == [0.5, 0.6] for problem in asked.problems)
         counts = {"ODAAF": 1000, "ODAAF-V": 1000, "QPM-D": 5000} if figure == "5" else 200
@@ -70,7 +75,7 @@ def test_the_settings_are_those_of_the_paper() -> None:
 def test_the_phases_are_those_found_in_the_published_curves(
     figure: str, problem: str, policy: str, rounds: list[int]
 ) -> None:
-    made = experiment(figure).settings
+    made, _ = expand(experiment(figure))
     setting = next(
         each for each in made if (each.problem_name, each.policy_name) == (problem, policy)
     )
@@ -80,7 +85,7 @@ def test_the_phases_are_those_found_in_the_published_curves(
 
 
 def test_the_law_drawn_for_a_half_normal_has_the_mean_and_the_variance_told() -> None:
-    for entry in experiment("3b").experiment.problems[2:]:
+    for entry in experiment("3b").problems[2:]:
         assert isinstance(entry.delay, str)
         law = delays.parse(entry.delay)
         # Rounding up to whole rounds adds half a round and a twelfth of variance.
@@ -89,7 +94,7 @@ def test_the_law_drawn_for_a_half_normal_has_the_mean_and_the_variance_told() ->
 
 
 def test_jumps_are_where_the_published_ones_are(tiny: tuple[PaperRun, Path]) -> None:
-    rows = [row for results in tiny[0].results.values() for row in jump_times(results)]
+    rows = [row for each in tiny[0].results.items() for row in jump_times(*each)]
     assert len(rows) == 28
     shifts = [
         (abs(shift), resolved)
@@ -107,8 +112,8 @@ def test_what_does_not_vary_is_the_published_value_to_the_last_digit(
 ) -> None:
     results = tiny[0].results["5"]
     for policy in ("ODAAF", "ODAAF-V"):
-        ours = [results.ratio(problem, policy).value[-1] for problem in results.problems]
-        assert np.round(ours, 4) == pytest.approx(curves("5")[policy].y, abs=1.01e-4)
+        ours = [results.ratio(problem, policy)[0][-1] for problem in results.problems]
+        assert np.round(ours, 4) == pytest.approx(published_curves("5")[policy][1], abs=1.01e-4)
 
 
 def test_figures_share_their_runs(tiny: tuple[PaperRun, Path]) -> None:
@@ -128,8 +133,8 @@ def test_the_report_needs_nothing_else_and_says_everything(
     run, folder = tiny
     assert run.folder == folder / "2-runs"
     some = replace(run, results={each: run.results[each] for each in figures}, quick=True)
-    written = write_report(some, workers=2)
-    html, markdown = written.html.read_text(), written.markdown.read_text()
+    found, _ = write_report(some, workers=2)
+    html, markdown = ((run.folder / f"report.{kind}").read_text() for kind in ("html", "md"))
     assert not re.search(r'(src|href)="(?!data:)', html)
     assert html.count("data:image/png;base64,") == images
     for link in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", markdown):
@@ -140,8 +145,8 @@ def test_the_report_needs_nothing_else_and_says_everything(
         assert text.lower() in html.lower()
     for text in ("Seed: 2018", "move together", "numpy", "Time:", "cores"):
         assert text in markdown
-    assert len(written.ratios) == ratios
-    assert all(f"| {row.figure} {row.curve} |" in markdown for row in written.ratios)
+    assert len(found) == ratios
+    assert all(f"| {row.figure} {row.curve} |" in markdown for row in found)
 
 
 @pytest.mark.slow  # `latesum demo` draws it in tests/cli/test_commands.py
@@ -177,12 +182,13 @@ def test_the_error_of_a_ratio_is_that_of_many_experiments() -> None:
     above = 3 * luck + rng.gamma(4.0, size=luck.shape)
     below = luck + rng.gamma(2.0, size=luck.shape)
     ratios = [ratio_of_means(a, b) for a, b in zip(above, below, strict=True)]
-    spread = np.std([ratio.value[0] for ratio in ratios])
-    assert np.mean([ratio.error[0] for ratio in ratios]) == pytest.approx(spread, rel=0.05)
+    spread = np.std([ratio[0] for ratio, _ in ratios])
+    assert np.mean([error[0] for _, error in ratios]) == pytest.approx(spread, rel=0.05)
     # Had numerator and denominator been drawn by themselves:
     other = rng.permutation(below.reshape(-1, 1)).reshape(below.shape)
     spread = np.std([a.mean() / b.mean() for a, b in zip(above, other, strict=True)])
-    independent = np.mean([ratio.error_if_independent(50)[0] for ratio in ratios])
+    pairs = zip(above, below, strict=True)
+    independent = np.mean([independent_ratio_error(*pair, 50)[0] for pair in pairs])
     assert independent == pytest.approx(spread, rel=0.05)
 
 
@@ -192,7 +198,7 @@ def test_the_ratio_figures_end_where_the_published_ones_do(tmp_path: Path) -> No
     rows = [
         row
         for figure, results in run.results.items()
-        for row in end_ratios(results, published_replications(figure))
+        for row in end_ratios(figure, results, published_replications(figure))
     ]
     differing = {(row.figure, row.curve) for row in rows if not row.holds}
     assert len(rows) == 28

@@ -41,16 +41,16 @@ SETTINGS = {
     "in buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100, 200)),
     "field": RunSpec(FIELD, FLOW, 2_000, reports=Reports(100)),
     "drawn order": RunSpec(PLAIN, FLOW, 2_000, order="drawn"),
-    "drawn problems": RunSpec("safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}),
+    "drawn problems": RunSpec("safety:random_problem", FLOW, 2_000, given={"mean_delay": 0.8}),
     "whole buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100), seed=(3, 1)),
     "measures": RunSpec(
-        PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
+        PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "stuck(gap=0.1)")
     ),
     "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=1, history=300, order="drawn"),
     "something ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=0.9, reports=Reports(100)),
     "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=Uniform(0.2, 0.6)),
     "labels": RunSpec(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
-    "not told": RunSpec(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
+    "not told": RunSpec(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, given=None),
 }
 
 
@@ -153,9 +153,9 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
         ({"history": 100}, "a history needs status_quo"),
         ({"status_quo": 0.5, "history": 100}, "a history needs status_quo"),
         ({"status_quo": 2}, "arm 2 cannot have run before"),
-        ({"policy": PolicySpec("odaaf"), "status_quo": 0, "history": 9}, "ODAAF cannot be told"),
+        ({"policy": PolicySpec("odaaf"), "status_quo": 0, "history": 9}, "ODAAF takes no history"),
         ({"policy": PolicySpec("qpm-d"), "status_quo": 0}, "leave `status_quo` out"),
-        ({"told": {"best_arm": 2}}, "knowledge to tell wrongly"),
+        ({"given": {"best_arm": 2}}, "knowledge with a factor"),
     ],
 )
 def test_nonsense_is_refused(changes, says):
@@ -196,7 +196,7 @@ def test_a_policy_as_text_is_told_what_ran_before_and_an_arm_moves_with_the_orde
     setting = SETTINGS["an arm ran before"]
     seen = set()
     for number in range(8):
-        problem, policy = setting.met_by(number)
+        problem, policy = setting.instantiate(number)
         assert problem.means[policy.status_quo] == 0.6
         seen.add(policy.status_quo)
         played = setting.run(number).policy.history

@@ -103,7 +103,7 @@ def test_the_same_world_whether_the_policy_is_told_or_not():
 @pytest.mark.parametrize(
     ("policy", "given", "says"),
     [
-        (ODAAF(2, 400, mean_delay=5), {"status_quo": 0, "history": 100}, "ODAAF cannot be told"),
+        (ODAAF(2, 400, mean_delay=5), {"status_quo": 0, "history": 100}, "ODAAF takes no history"),
         (Flow(2, 400, mean_delay=5), {"history": 100}, "a history needs status_quo"),
         (
             Flow(2, 400, mean_delay=5),

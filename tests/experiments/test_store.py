@@ -13,7 +13,7 @@ import pytest
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec, RunStore
 from latesum.experiments.engine import Chunk, run_chunk
-from latesum.experiments.sweeps import Experiment, Grid, run_sweep
+from latesum.experiments.sweep import Experiment, expand, run_sweep
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -28,7 +28,7 @@ EXPERIMENT = Experiment.model_validate(
 
 
 def one_setting() -> RunSpec:
-    return Grid.of(EXPERIMENT).settings[1]
+    return expand(EXPERIMENT)[0][1]
 
 
 def merged(folder: Path) -> tuple[bytes, bytes]:
@@ -67,7 +67,7 @@ def test_the_bytes_do_not_depend_on_workers_or_on_the_parts(tmp_path: Path) -> N
     run_sweep(EXPERIMENT, tmp_path / "one")
     run_sweep(EXPERIMENT, tmp_path / "two", workers=2)
     store = RunStore(tmp_path / "odd")
-    for setting in Grid.of(EXPERIMENT).settings:
+    for setting in expand(EXPERIMENT)[0]:
         for first in (10, 0, 5):
             end = min(first + 5, 12)
             store.write_part(setting, first, run_chunk(Chunk(setting, first, end)))
@@ -103,7 +103,7 @@ def test_nothing_is_left_aside(tmp_path: Path) -> None:
 
 def test_leftovers_of_killed_processes_are_swept_away_when_old(tmp_path: Path) -> None:
     RunStore(tmp_path)
-    old, new = tmp_path / "parts/.aside-1-a", tmp_path / "parts/.aside-2-b"
+    old, new = tmp_path / "parts/.unfinished-1-a", tmp_path / "parts/.unfinished-2-b"
     old.touch()
     new.touch()
     os.utime(old, (0, 0))
@@ -115,10 +115,9 @@ def test_leftovers_of_killed_processes_are_swept_away_when_old(tmp_path: Path) -
 def test_the_manifest_says_what_the_experiment_is(tmp_path: Path) -> None:
     run_sweep(EXPERIMENT, tmp_path)
     manifest = json.loads((tmp_path / "small/manifest.json").read_text())
-    assert manifest["digest"] == EXPERIMENT.digest
     assert Experiment.model_validate(manifest["experiment"]) == EXPERIMENT
     parts = {path.name for path in (tmp_path / "parts").iterdir()}
-    assert {setting["parts"] for setting in manifest["settings"]} == parts
+    assert {spec["parts"] for spec in manifest["specs"]} == parts
 
 
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:

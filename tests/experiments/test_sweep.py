@@ -14,8 +14,8 @@ import pytest
 import sweep_to_kill
 
 from latesum.experiments import RunStore, engine
-from latesum.experiments.engine import Todo, Work, todo
-from latesum.experiments.sweeps import Experiment, Grid, run_sweep
+from latesum.experiments.engine import todo
+from latesum.experiments.sweep import Experiment, expand, run_sweep
 
 SCRIPT = Path(sweep_to_kill.__file__)
 
@@ -174,7 +174,9 @@ def test_an_interrupt_while_workers_start_is_not_lost() -> None:
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
-def test_chunks_take_about_a_second_and_cover_what_is_missing(tmp_path: Path) -> None:
+def test_chunks_take_about_a_second_and_cover_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     experiment = Experiment.model_validate(
         {
             "name": "x",
@@ -184,12 +186,16 @@ def test_chunks_take_about_a_second_and_cover_what_is_missing(tmp_path: Path) ->
             "policies": [{"policy": "odaaf"}],
         }
     )
-    (setting,) = Grid.of(experiment).settings
-    made = Todo(100, [Work(setting, [(3, 40), (60, 100)], 0.06)])
-    covered = [run for chunk in made.chunks() for run in range(chunk.first, chunk.end)]
+    specs, counts = expand(experiment)
+    store = RunStore(tmp_path)
+    for first, end in ((0, 3), (40, 60)):
+        store.write_part(specs[0], first, engine.run_chunk(engine.Chunk(specs[0], first, end)))
+    monkeypatch.setattr(engine, "_seconds_per_run", lambda spec: 0.06)
+    left = todo(specs, counts, store)
+    covered = [run for chunk in left.chunks for run in range(chunk.first, chunk.end)]
     assert covered == [*range(3, 40), *range(60, 100)]
-    assert max(chunk.end - chunk.first for chunk in made.chunks()) == 16
-    assert made.seconds(2) == pytest.approx(77 * 0.06 / 2)
+    assert max(chunk.end - chunk.first for chunk in left.chunks) == 16
+    assert left.seconds(2) == pytest.approx(77 * 0.06 / 2)
 
 
 def test_experiments_share_the_runs_that_they_have_in_common(tmp_path: Path) -> None:
@@ -203,6 +209,5 @@ def test_experiments_share_the_runs_that_they_have_in_common(tmp_path: Path) -> 
     run_sweep(Experiment.model_validate(content), tmp_path)
     content["name"] = "two"
     content["policies"] = [{"name": "other label", "policy": "odaaf"}, {"policy": "oracle"}]
-    grid = Grid.of(Experiment.model_validate(content))
-    left = todo(grid.settings, grid.replications, RunStore(tmp_path))
-    assert [work.setting.policy_name for work in left.work] == ["oracle"]
+    left = todo(*expand(Experiment.model_validate(content)), RunStore(tmp_path))
+    assert {chunk.spec.policy_name for chunk in left.chunks} == {"oracle"}

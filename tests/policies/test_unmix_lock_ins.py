@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum.experiments.measures import suspect
+from latesum.experiments.measures import possibly_stuck
 from latesum.experiments.spec import RunSpec
 from safety import HARMFUL_SHARE
 
@@ -85,7 +85,7 @@ def _ends_harmful(name):
         "problem": {"arms": arms, "delay": delay}, "horizon": horizon, "seed": seed,
         "policy": {"name": "unmix", "parameters": {"delay": None, **told}}, **more,
     }  # fmt: skip
-    return suspect(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
+    return possibly_stuck(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
 @pytest.mark.parametrize("name", [*FOUND, *IN_DOUBT, *MORE_IN_DOUBT])
@@ -133,7 +133,7 @@ def _told_half(number):
         "reports": {"bucket": bucket, "lag": 0},
         "policy": {"name": "unmix", "parameters": {"delay": None}}, **TOLD_HALF_OF_IT,
     }  # fmt: skip
-    return suspect(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
+    return possibly_stuck(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
 def _told_nothing(number):
@@ -144,7 +144,7 @@ def _told_nothing(number):
         "reports": {"bucket": bucket, "lag": 0},
         "policy": {"name": "unmix", "parameters": {"mean_delay": None, "delay": None}},
     }  # fmt: skip
-    return suspect(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
+    return possibly_stuck(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
 def _nine_times_as_late():
@@ -155,7 +155,7 @@ def _nine_times_as_late():
         "problem": {"arms": [0.30, 0.33, 0.36], "delay": delays}, "horizon": 250_000, "seed": 1,
         "order": "drawn", "policy": {"name": "unmix", "parameters": told},
     }  # fmt: skip
-    return suspect(RunSpec.from_json(setting).run(674))
+    return possibly_stuck(RunSpec.from_json(setting).run(674))
 
 
 REACHED = [
@@ -184,7 +184,7 @@ def _half_at_once():
         "horizon": 902_497, "seed": 44,
         "policy": {"name": "unmix", "parameters": {"mean_delay": None, "delay": None}},
     }  # fmt: skip
-    return suspect(RunSpec.from_json(setting).run(182), share=HARMFUL_SHARE)
+    return possibly_stuck(RunSpec.from_json(setting).run(182), share=HARMFUL_SHARE)
 
 
 def _a_twentieth_ten_times_later():
@@ -198,7 +198,7 @@ def _a_twentieth_ten_times_later():
         "horizon": 2_000_000, "seed": 61,
         "policy": {"name": "unmix", "parameters": {"delay": None}},
     }  # fmt: skip
-    return suspect(RunSpec.from_json(setting).run(6674), share=HARMFUL_SHARE)
+    return possibly_stuck(RunSpec.from_json(setting).run(6674), share=HARMFUL_SHARE)
 
 
 def test_arms_in_doubt_are_visited_in_turn_where_nothing_was_told():
@@ -239,7 +239,7 @@ def test_lock_ins_that_are_left(name):
         "told": {"mean_delay": told} if told not in (None, 1.0) else {},
     }  # fmt: skip
     run = RunSpec.from_json(setting).run(number)
-    assert not suspect(run.continued(10 * run.horizon), share=HARMFUL_SHARE)
+    assert not possibly_stuck(run.continued(10 * run.horizon), share=HARMFUL_SHARE)
 
 
 #: Means, delay, seed, run, what else the setting says, and after how many horizons the last half goes to a good arm, of
@@ -305,10 +305,10 @@ def test_a_long_visit_to_the_second_best_arm_ends(means, delay, seed, number, mo
         "policy": {"name": "unmix", "parameters": {"delay": None}}, **more,
     }  # fmt: skip
     run = RunSpec.from_json(setting).run(number)
-    assert suspect(run, share=HARMFUL_SHARE) == (horizons > 1)
+    assert possibly_stuck(run, share=HARMFUL_SHARE) == (horizons > 1)
     longer = run.continued(horizons * run.horizon) if horizons > 1 else run
-    assert not suspect(longer, share=HARMFUL_SHARE)
-    assert not suspect(run.anew(10 * run.horizon), share=HARMFUL_SHARE)
+    assert not possibly_stuck(longer, share=HARMFUL_SHARE)
+    assert not possibly_stuck(run.anew(10 * run.horizon), share=HARMFUL_SHARE)
 
 
 @pytest.mark.slow

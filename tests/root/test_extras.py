@@ -245,7 +245,7 @@ def slow(*case):
             "from latesum.experiments import RunStore; RunStore('kept')",
             "experiments",
         ),
-        slow(["experiments"], "from latesum.experiments.sweeps import load", "experiments"),
+        slow(["experiments"], "from latesum.experiments.sweep import load", "experiments"),
         (["parquet"], "import latesum; latesum.delays.fit('x.parquet')", "parquet"),
         (["excel"], "import latesum; latesum.delays.fit('x.xlsx')", "excel"),
         (["plots"], "import latesum; latesum.delays.fit([1, 2, 3]).plot()", "plots"),

@@ -68,7 +68,6 @@ SURFACE = [
 
 #: Exceptions that are caught inside their room and never reach a user.
 INTERNAL = {
-    "latesum.experiments.sweeps.grid.Misplaced",
     "latesum.service.errors.ClientLeft",
     "latesum.service.errors.Refused",
 }

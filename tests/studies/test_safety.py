@@ -180,13 +180,15 @@ def test_every_lock_in_is_found_again_from_what_is_said_of_it():
     for each in found.found:
         run = RunSpec.from_json(each.setting).run(each.number)
         assert run.regret() == each.regret
-        assert measures_of(["lock_in(share=0.2)"])["lock_in(share=0.2)"](run)
+        assert measures_of(["stuck(share=0.2)"])["stuck(share=0.2)"](run)
 
 
 def test_a_small_rate_is_harmful_by_its_share():
     problem = Problem([0.004, 0.005], "constant(0)")
     run = RunSpec(problem, PolicySpec.parse("oracle(best_arm=0)"), 2_000).run(0)
-    measured = measures_of(["suspect", "suspect(share=0.2)", "lock_in", "lock_in(share=0.2)"])
+    measured = measures_of(
+        ["possibly_stuck", "possibly_stuck(share=0.2)", "stuck", "stuck(share=0.2)"]
+    )
     assert [measure(run) for measure in measured.values()] == [False, True, False, True]
 
 

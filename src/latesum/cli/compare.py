@@ -70,7 +70,7 @@ def compare_policies(
         str, typer.Option(help="The arms as 'listed', or in an order 'drawn' in every run.")
     ] = "listed",
     measure: Annotated[
-        list[str] | None, typer.Option(help="Keep this of every run too, such as lock_in.")
+        list[str] | None, typer.Option(help="Keep this of every run too, such as stuck.")
     ] = None,
     store: Kept = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure here (png, pdf, svg).")] = None,

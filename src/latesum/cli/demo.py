@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from latesum._extras import figure_class, save
 from latesum._render import terminal
 from latesum.cli.options import working
-from latesum.experiments import compare
-from latesum.experiments.figures import plot_headline
+from latesum.experiments import Results, compare
+from latesum.experiments.results import COLORS
 from latesum.policies import registry
 from latesum.simulation import Problem
 
@@ -45,7 +47,29 @@ def demo(
         result = compare(problem, policies, HORIZON, replications=replications, seed=1, **how)
     terminal().print(result.table())
     headline = out / "regret.png"
-    plot_headline(result.curves, repr(problem), HEADLINE, headline)
+    _plot_headline(result, repr(problem), headline)
     print(f"Regret over rounds, with quantiles: {headline}")
     print("Now figure 3a of the paper, with fewer runs than published ...", flush=True)
     print(f"Figure 3a, ours over the published: {quick_figure('3a', out / 'figure-3a')}")
+
+
+def _plot_headline(results: Results, title: str, path: Path) -> None:
+    """Median regret over rounds with bands from the 5th to the 95th percentile, a log axis."""
+    figure = figure_class()(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    axes.set(xscale="log", xlabel="rounds", ylabel="regret: median, 5th to 95th percentile")
+    axes.set_title(title, fontsize=9)
+    axes.grid(True, which="major", alpha=0.3)
+    rounds = results.checkpoints
+    for color, (policy, label) in zip(COLORS, HEADLINE.items(), strict=False):
+        one = results[policy]
+        low, median, high = np.quantile(one.regrets, (0.05, 0.5, 0.95), axis=0)
+        line = ":" if one.specs[0].attributed else "-"
+        axes.plot(rounds, median, color=color, linestyle=line)
+        axes.fill_between(rounds, low, high, color=color, alpha=0.2, linewidth=0)
+        text, end = f"  {label}: {median[-1]:,.0f}", (rounds[-1], median[-1])
+        axes.annotate(text, end, color=color, va="center", fontsize=8)
+    axes.set_yscale("log")
+    axes.set_xlim(100, rounds[-1])
+    axes.set_ylim(bottom=5)
+    save(figure, path)

@@ -19,7 +19,8 @@ from latesum._progress import command_progress
 from latesum.simulation import Problem
 
 if TYPE_CHECKING:
-    from latesum.experiments.engine import Progress, RunOptions, Todo
+    from latesum._progress import Progress
+    from latesum.experiments.engine import RunOptions, Todo
 
 Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
 

@@ -49,24 +49,20 @@ def paper(
     with working(count, dask, out, again) as how:
         run = run_paper(chosen, out, quick=quick, replications=replications, seed=seed, **how)
     say("Drawing and writing the report.")
-    written = write_report(run, workers=count)
-    write_summary(
-        written.html.parent / "ratios.csv",
-        (
-            row._asdict() | {"errors_apart": row.errors_apart, "verdict": row.verdict}
-            for row in written.ratios
-        ),
+    ratios, jumps = write_report(run, workers=count)
+    rows = (
+        row._asdict() | {"errors_apart": row.errors_apart, "verdict": row.verdict} for row in ratios
     )
+    csv = write_summary(run.folder / "ratios.csv", rows)
     columns = ["curve", "published", "ours", "± s.e.", "errors apart", "verdict"]
     table = new_table("Where the curves end", columns)
-    for row in written.ratios:
+    for row in ratios:
         table.add_row(*row.cells)
     terminal().print(table)
-    holding, jumps = sum(row.holds for row in written.ratios), written.jumps
-    print(f"{holding} of {len(written.ratios)} end ratios agree.")
+    print(f"{sum(row.holds for row in ratios)} of {len(ratios)} end ratios agree.")
     if jumps:
         good, known = sum(row.holding for row in jumps), sum(len(row.ours) for row in jumps)
         print(f"{good} of {known} jumps are within 0.5% of the published rounds.")
     if quick:
         print("A quick look: with few runs, agreement says little.")
-    print(f"The report: {written.html}; its end ratios: {written.html.parent / 'ratios.csv'}")
+    print(f"The report: {run.folder / 'report.html'}; its end ratios: {csv}")

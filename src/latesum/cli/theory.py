@@ -13,6 +13,7 @@ from latesum._render import new_table, terminal
 from latesum.cli.options import Seed, read_problem
 from latesum.experiments.engine import run
 from latesum.experiments.spec import RunSpec, knowledge
+from latesum.experiments.stats import standard_error
 from latesum.policies import ODAAF, PolicySpec, registry
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
 from latesum.simulation import Problem
@@ -127,12 +128,10 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
     )
     if runs == 0:
         return
-    setting = RunSpec(
-        problem, PolicySpec.parse(_ATTRIBUTED), horizon, seed=seed, measures=("regret",)
-    )
-    found = run([setting], runs)
-    final = found.regrets[:, -1]
-    error = float(final.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.nan
+    policy = PolicySpec.parse(_ATTRIBUTED)
+    spec = RunSpec(problem, policy, horizon, seed=seed, measures=("regret",))
+    final = run([spec], runs).regrets[:, -1]
+    error = float(standard_error(final))
     limits = [
         theory.limit_with_visits(float(final.mean()), problem.gaps, spreads, visits)
         for visits in (0, 1, 2)

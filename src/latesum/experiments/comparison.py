@@ -44,45 +44,41 @@ def simulate(
     Args:
         problem: What is played.
         policy: What decides; the object itself is left as it is. As text, such as "flow", it is
-            told what is
-            true of the problem.
+            given what is true of the problem.
         horizon: The number of rounds.
         seed: The same seed gives the same run.
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which the total of a bucket, or without buckets that of a
-            block,
-            becomes known.
-        status_quo: What was played until the start, and is still arriving: an arm, or a reward (or its
-            mean) that is no arm. A policy that was built before is told by its own parameter.
-        history: For how many rounds before the start the totals of the arm `status_quo` are known; the
-            policy is told them, in parts of a bucket.
+            block, becomes known.
+        status_quo: What was played until the start, and is still arriving: an arm, or a reward (or
+            its mean) that is no arm. A policy that was built before has a parameter of its own.
+        history: For how many rounds before the start the totals of the arm `status_quo` are known;
+            the policy is given them, in segments of a bucket.
 
     >>> from latesum import ODAAFB, Problem, simulate
     >>> policy = ODAAFB(2, 250_000, mean_delay=50, delay_bound=100)
     >>> simulate(Problem([0.5, 0.6], "uniform(0, 100)"), policy, 250_000, seed=1)
     Run(250,000 rounds, 12 blocks, regret 2,049.1)
     """
-    reports = Reports(bucket, report_lag)
-    setting = RunSpec(
+    spec = RunSpec(
         problem,
         PolicySpec.of(policy),
         horizon,
         seed=seed,
-        reports=reports,
+        reports=Reports(bucket, report_lag),
         status_quo=status_quo,
         history=history,
     )
-    setting.check()
-    built = setting.prepared[1]
+    spec.check()
+    built = spec.prepared[1]
     if not isinstance(built, AttributedPolicy):
-        return setting.run(number)
-    seen = run_attributed(
-        problem, built, setting.horizon, seed_sequence=setting.seeds(number, WORLD), record=True
-    )
+        return spec.run(number)
+    seeds = spec.seeds(number, WORLD)
+    seen = run_attributed(problem, built, spec.horizon, seed_sequence=seeds, record=True)
     assert seen.starts is not None
     assert seen.arms is not None
-    lengths = np.diff(np.append(seen.starts, setting.horizon)).tolist()
+    lengths = np.diff(np.append(seen.starts, spec.horizon)).tolist()
     plays = [Play(arm, rounds) for arm, rounds in zip(seen.arms.tolist(), lengths, strict=True)]
     return Run(problem, plays)
 
@@ -105,9 +101,8 @@ def compare(
     """Play every policy `replications` times; the result does not depend on where that is done.
 
     Args:
-        problem: What is played: a problem, or a law of markets, from which every run draws one.
-            In a
-            market policies are given as text, "switchback" and the analysts' tests
+        problem: What is played: a problem, or a law of markets, from which every run draws one. In
+            a market policies are given as text, "switchback" and the analysts' tests
             ("half-time-test", "geo-test") among them; those of one stream show the same in all
             regions, and are given the history.
         policies: Policies by name, or a list of texts such as "flow" or "package.module:Class". A
@@ -117,8 +112,7 @@ def compare(
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which the total of a bucket, or without buckets that of a
-            block,
-            becomes known.
+            block, becomes known.
         status_quo: What was played until the start, and is still arriving, as for `simulate`.
         history: For how many rounds of it the totals are known, as for `simulate`.
         order: "listed", or "drawn": the order of the arms is drawn anew in every replication, the
@@ -141,6 +135,7 @@ def compare(
     (4, 28)
     """
     named = _named(policies)
+    kept = (*USUAL_MEASURES, *(text for text in measures if text not in USUAL_MEASURES))
     if isinstance(problem, Market):
         given = {
             "bucket": bucket != 1,
@@ -159,7 +154,6 @@ def compare(
             "in random order a policy is built for the arms as each run meets them: give policies "
             'as text, such as "flow".'
         )
-    more = [text for text in measures if text not in USUAL_MEASURES]
     specs = [
         RunSpec(
             problem,
@@ -168,7 +162,7 @@ def compare(
             seed=seed,
             reports=Reports(bucket, report_lag),
             checkpoints=default_checkpoints(horizon),
-            measures=(*USUAL_MEASURES, *more),
+            measures=kept,
             order=order,
             status_quo=status_quo,
             history=history,
@@ -223,6 +217,6 @@ def default_checkpoints(horizon: int, count: int = 200, early: int = 100) -> tup
     (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
     """
     if not isinstance(horizon, int) or horizon < 1:
-        return ()  # the setting refuses it, in a sentence
+        return ()  # refused by the specification
     spread = np.concatenate([np.geomspace(1, horizon, early), np.linspace(1, horizon, count)])
     return tuple(np.unique(np.rint(spread).astype(np.int64)).tolist())

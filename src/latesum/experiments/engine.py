@@ -1,32 +1,33 @@
-"""The only way runs are made: settings in, results out, here or elsewhere, kept or not."""
+"""The one way runs are made: specifications in, results out, here or elsewhere, kept or not."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
 from latesum._compile import compile_seconds, reported_compilation
-from latesum._progress import COMPILING, ProgressChoice, chosen_progress
-from latesum._progress import Progress as Progress
+from latesum._progress import COMPILING, Progress, ProgressChoice, chosen_progress
 from latesum.experiments.measures import measures_of
 from latesum.experiments.results import Results, Rows, check_names
 from latesum.experiments.runners import Runner, chosen_runner
-from latesum.experiments.spec import AnySetting
 from latesum.experiments.store import RunStore
+
+if TYPE_CHECKING:
+    from latesum.experiments.store import AnySpec
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
 #: costs nothing beside it.
 _SECONDS_PER_CHUNK = 1.0
-_MOST_RUNS_PER_CHUNK = 1024
+_MAX_RUNS_PER_CHUNK = 1024
 #: Where they are not: few enough chunks to cost nothing, enough for a progress bar.
 _CHUNKS_PER_WORKER = 16
 #: A run that takes longer than this is measured on a tenth of its rounds.
@@ -36,142 +37,56 @@ _SHORT_RUN = 1000
 
 
 class Chunk(NamedTuple):
-    """Runs `first` to `end` - 1 of a setting."""
+    """Runs `first` to `end` - 1 of a specification."""
 
-    setting: AnySetting
+    spec: AnySpec
     first: int
     end: int
 
 
 def run_chunk(chunk: Chunk) -> Rows:
     """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
-    setting = chunk.setting
-    measures = measures_of(setting.measures)
+    measures = measures_of(chunk.spec.measures)
     taken: dict[str, list[object]] = {name: [] for name in measures}
     for number in range(chunk.first, chunk.end):
-        made = setting.run(number)
+        made = chunk.spec.run(number)
         for name, measure in measures.items():
             taken[name].append(measure(made))
     return {name: np.array(values) for name, values in taken.items()}
 
 
-class Timed(NamedTuple):
-    """The runs of a chunk, and how many seconds they took where they were made."""
+class Made(NamedTuple):
+    """The runs of a chunk, and what making them took where they were made."""
 
     rows: Rows
     seconds: float  # without those of compiling
-    compiling: float = 0.0
+    compiling: float
 
 
-def run_timed(chunk: Chunk) -> Timed:
+def run_timed(chunk: Chunk) -> Made:
     """`run_chunk`, with how long it took."""
     started, compiling = time.perf_counter(), compile_seconds()
     rows = run_chunk(chunk)
     compiling = compile_seconds() - compiling
-    return Timed(rows, time.perf_counter() - started - compiling, compiling)
+    return Made(rows, time.perf_counter() - started - compiling, compiling)
 
 
-class _Pace:
-    """Which share of all work is done: settings differ in what a run costs.
-
-    What a run costs is what those of its setting have cost so far. Where none is done, it is what
-    was measured before, or the mean of the others.
-    """
-
-    def __init__(
-        self, runs: Mapping[str, int], measured: Mapping[str, float] | None = None
-    ) -> None:
-        self._left, self._measured = dict(runs), measured
-        self._made: dict[str, int] = dict.fromkeys(runs, 0)
-        self._seconds: dict[str, float] = dict.fromkeys(runs, 0.0)
-        self._share = 0.0
-
-    def done(self, name: str, runs: int, seconds: float) -> float:
-        """Runs of a setting were made: the share of all work that is done now; it never falls."""
-        self._left[name] -= runs
-        self._made[name] += runs
-        self._seconds[name] += seconds
-        spent = sum(self._seconds.values())
-        usual = spent / sum(self._made.values())
-        rest = sum(left * self._cost(name, usual) for name, left in self._left.items() if left)
-        share = spent / (spent + rest) if rest else 1.0
-        self._share = max(self._share, share)
-        return self._share
-
-    def _cost(self, name: str, usual: float) -> float:
-        if made := self._made[name]:
-            return self._seconds[name] / made
-        return usual if self._measured is None else self._measured[name]
-
-
-class Work(NamedTuple):
-    """What is left to do of a setting, and how long one run takes."""
-
-    setting: AnySetting
-    missing: list[tuple[int, int]]
-    seconds_per_run: float
-
-    @property
-    def runs(self) -> int:
-        """How many runs are left."""
-        return sum(end - first for first, end in self.missing)
-
-
-@dataclass(frozen=True)
-class Todo:
-    """What is left to do before all runs are there."""
+class Todo(NamedTuple):
+    """What is left to do before all runs are in a store."""
 
     all_runs: int
-    work: list[Work]
+    chunks: list[Chunk]
+    seconds_per_run: Mapping[AnySpec, float]  # measured
 
     @property
     def runs_left(self) -> int:
         """The runs that are not in the store yet."""
-        return sum(work.runs for work in self.work)
+        return sum(end - first for _, first, end in self.chunks)
 
     def seconds(self, workers: int = 1) -> float:
         """About how long the rest takes with `workers` workers."""
-        return sum(work.runs * work.seconds_per_run for work in self.work) / workers
-
-    def chunks(self) -> list[Chunk]:
-        """The rest, cut up; the slowest settings first, so that no long chunk ends alone."""
-        chunks = []
-        for work in sorted(self.work, key=lambda work: -work.seconds_per_run):
-            size = _runs_per_chunk(work.seconds_per_run)
-            for first, end in work.missing:
-                edges = [first, *range((first // size + 1) * size, end, size), end]
-                chunks += [
-                    Chunk(work.setting, start, stop) for start, stop in itertools.pairwise(edges)
-                ]
-        return chunks
-
-
-def todo(
-    settings: Sequence[AnySetting],
-    replications: int | Sequence[int],
-    store: RunStore,
-    *,
-    again: bool = False,
-    progress: Progress | None = None,
-) -> Todo:
-    """Find out what is missing in a store, and measure one short run of each setting that is.
-
-    With `again`, everything is: what is there is thrown away.
-    """
-    counts = _counts(settings, replications)
-    wanted: dict[str, tuple[AnySetting, int]] = {}
-    for setting, count in zip(settings, counts, strict=True):
-        known = wanted.get(setting.digest, (setting, 0))
-        wanted[setting.digest] = (known[0], max(known[1], count))
-    work = []
-    for setting, count in wanted.values():
-        setting.check()
-        if again:
-            store.forget(setting)
-        if missing := store.missing(setting, count):
-            with _compilation_shown(progress):
-                work.append(Work(setting, missing, _seconds_per_run(setting)))
-    return Todo(sum(counts), work)
+        per_run = self.seconds_per_run
+        return sum((end - first) * per_run[spec] for spec, first, end in self.chunks) / workers
 
 
 class RunOptions(TypedDict, total=False):
@@ -186,7 +101,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def run(
-    settings: Sequence[AnySetting],
+    specs: Sequence[AnySpec],
     replications: int | Sequence[int],
     *,
     workers: int = 1,
@@ -203,20 +118,19 @@ def run(
     The results do not depend on the runner, nor on how often the work was interrupted.
 
     Args:
-        settings: What to run; settings with the same digest share their runs.
-        replications: How often: one number, or one for each setting.
+        specs: What to run; specifications with the same digest share their runs in a store.
+        replications: How often: one number, or one for each specification.
         workers: The number of processes.
         runner: Where runs are made, in place of `workers`; see `latesum.experiments.runners`.
         store: A folder in which runs are kept as they come in, and found again.
-        again: Make anew what is in the store.
+        again: Make again what is in the store.
         announce: With a store, called with what there is to do before it is begun.
         progress: True for a bar, in a notebook or on a terminal; or a function that is called as
-            `progress(done, all, what)` from time to time. The numbers are runs, or milliseconds of
-            work where it was measured how long the runs of each setting take; both are 0 while
-            kernels compile.
-        what: What `progress` is told that this is.
-        known: The first runs of each setting, as far as they were made already; None where there
-            are none. They are not made again. A store knows that itself.
+            `progress(done, all, what)` from time to time: runs, weighted by what they cost. Both
+            are 0 while kernels compile.
+        what: What this is, for `progress`.
+        known: The first runs of each specification, as far as they were made already; None where
+            there are none. They are not made again. A store knows that itself.
 
     >>> from latesum import Problem
     >>> from latesum.experiments.spec import RunSpec
@@ -226,159 +140,201 @@ def run(
     >>> run([one], 3).summary()[0].ended_on_best
     1.0
     """
-    check_names(settings)
-    counts = _counts(settings, replications)
-    progress = chosen_progress(progress)
+    check_names(specs)
+    counts = _counts(specs, replications)
+    for spec in specs:
+        spec.check()
+    show = chosen_progress(progress)
     with chosen_runner(workers) as local:
         runner = runner or local
-        if store is None:
-            made = _in_memory(settings, counts, runner, progress, what, known)
-            return Results(settings, made)
-        store = store if isinstance(store, RunStore) else RunStore(store)
-        left = todo(settings, counts, store, again=again, progress=progress)
-        if announce:
-            announce(left)
-        if left.work:
-            _into(store, left, runner, progress, what)
-    rows = [store.read(*each) for each in zip(settings, counts, strict=True)]
-    return Results(settings, rows)
+        if store is not None:
+            store = store if isinstance(store, RunStore) else RunStore(store)
+            left = todo(specs, counts, store, again=again, progress=show)
+            if announce:
+                announce(left)
+            for chunk, rows in _made(left.chunks, runner, show, what, left.seconds_per_run):
+                store.write_part(chunk.spec, chunk.first, rows)
+            return Results(specs, [store.read(*each) for each in zip(specs, counts, strict=True)])
+        before = dict(zip(specs, known or [None] * len(specs), strict=True))
+        chunks = _chunks_in_memory(specs, counts, before, runner.workers)
+        if show or runner.workers > 1:
+            _prepare([spec for spec in specs if any(each.spec is spec for each in chunks)], show)
+        parts = {
+            (chunk.spec, chunk.first): rows for chunk, rows in _made(chunks, runner, show, what)
+        }
+    made = []
+    for spec, first_rows in before.items():
+        firsts = sorted(first for owner, first in parts if owner is spec)
+        own = [parts[spec, first] for first in firsts]
+        own = own if first_rows is None else [first_rows, *own]
+        made.append({name: np.concatenate([part[name] for part in own]) for name in own[0]})
+    return Results(specs, made)
 
 
-def _counts(settings: Sequence[AnySetting], replications: int | Sequence[int]) -> list[int]:
-    given = replications if isinstance(replications, Sequence) else [replications] * len(settings)
-    if len(given) != len(settings):
-        raise InvalidInput(f"give one number of replications, or one for each of {len(settings)}.")
+def _counts(specs: Sequence[AnySpec], replications: int | Sequence[int]) -> list[int]:
+    given = replications if isinstance(replications, Sequence) else [replications] * len(specs)
+    if len(given) != len(specs):
+        raise InvalidInput(f"give one number of replications, or one for each of {len(specs)}.")
     return [whole_number(each, "the number of replications", at_least=1) for each in given]
 
 
-def _in_memory(
-    settings: Sequence[AnySetting],
-    counts: list[int],
-    runner: Runner,
-    progress: Progress | None,
-    what: str,
-    known: Sequence[Rows | None] | None = None,
-) -> list[Rows]:
-    for setting in settings:
-        setting.check()
-    before = known or [None] * len(settings)
-    firsts = [0 if rows is None else len(next(iter(rows.values()))) for rows in before]
-    left = [count - first for count, first in zip(counts, firsts, strict=True)]
-    size = max(1, sum(left) // (runner.workers * _CHUNKS_PER_WORKER))
-    if len(settings) > 1:
-        size = min(size, max(1, min((each for each in left if each), default=1) // 4))
-    by_setting = [
-        [(place, *cut) for cut in itertools.pairwise(_cuts(first, count, size))]
-        for place, (first, count) in enumerate(zip(firsts, counts, strict=True))
-    ]
-    # A chunk of each setting in turn, so that what is done says how long the rest takes.
-    places = [each for turn in itertools.zip_longest(*by_setting) for each in turn if each]
-    chunks = [Chunk(settings[place], first, end) for place, first, end in places]
-    parts: dict[tuple[int, int], Rows] = {}
-    total = sum(left)
-    pace = _Pace({str(place): runs for place, runs in enumerate(left)})
-    if progress or runner.workers > 1:
-        _prepare([each for each, count in zip(settings, left, strict=True) if count], progress)
-    if progress and chunks:
-        progress(0, total, what)
-    for number, made in runner(run_timed, chunks):
-        place, first, end = places[number]
-        parts[place, first] = made.rows
-        share = pace.done(str(place), end - first, made.seconds)
-        if progress:
-            _report(progress, share, total, what, made.compiling)
-    made = [[parts[place, first] for _, first, _ in cut] for place, cut in enumerate(by_setting)]
-    return [
-        _joined(([] if rows is None else [rows]) + more)
-        for rows, more in zip(before, made, strict=True)
-    ]
+def todo(
+    specs: Sequence[AnySpec],
+    replications: int | Sequence[int],
+    store: RunStore,
+    *,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> Todo:
+    """Find out what is missing in a store, and measure one run of each specification that is.
 
-
-def _cuts(first: int, count: int, size: int) -> list[int]:
-    """Where the runs of a setting are cut: the first alone, since it says what the others cost."""
-    if first >= count:
-        return []
-    return [first, *range(first + 1, count, size), count]
-
-
-def _joined(parts: list[Rows]) -> Rows:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _into(
-    store: RunStore, left: Todo, runner: Runner, progress: Progress | None, what: str
-) -> None:
-    """Make the runs that are left, and write every chunk as soon as it is there."""
-    measured = {work.setting.digest: work.seconds_per_run for work in left.work}
-    # Another process may have been faster since it was found out what is left.
-    chunks = [chunk for chunk in left.chunks() if not store.has(*chunk)]
-    runs = dict.fromkeys(measured, 0)
-    for each in chunks:
-        runs[each.setting.digest] += each.end - each.first
-    work = sum(measured[digest] * count for digest, count in runs.items())
-    total = max(1, round(1000 * work))
-    pace = _Pace(runs, measured)
-    if progress and chunks:
-        progress(0, total, what)
-    for number, made in runner(run_timed, chunks):
-        chunk = chunks[number]
-        store.write_part(chunk.setting, chunk.first, made.rows)
-        share = pace.done(chunk.setting.digest, chunk.end - chunk.first, made.seconds)
-        if progress:
-            _report(progress, share, total, what, made.compiling)
-
-
-def _report(progress: Progress, share: float, total: int, what: str, compiling: float) -> None:
-    """Report the share that is done; time that a worker spent compiling starts the clock anew."""
-    if compiling > _LONG_RUN:
-        progress(0, 0, COMPILING)
-    progress(round(share * total), total, what)
+    With `again`, everything is: what is there is thrown away.
+    """
+    counts = _counts(specs, replications)
+    wanted: dict[str, tuple[AnySpec, int]] = {}
+    for spec, count in zip(specs, counts, strict=True):
+        known, most = wanted.get(spec.digest, (spec, 0))
+        wanted[spec.digest] = (known, max(most, count))
+    missing: dict[AnySpec, list[tuple[int, int]]] = {}
+    for spec, count in wanted.values():
+        if again:
+            store.forget(spec)
+        if ranges := store.missing(spec, count):
+            missing[spec] = ranges
+    with _compilation_shown(progress):
+        seconds = {spec: _seconds_per_run(spec) for spec in missing}
+    chunks = []
+    # The slowest first, so that no long chunk ends alone.
+    for spec in sorted(missing, key=lambda spec: -seconds[spec]):
+        size = _runs_per_chunk(seconds[spec])
+        for first, end in missing[spec]:
+            edges = [first, *range((first // size + 1) * size, end, size), end]
+            chunks += [Chunk(spec, *cut) for cut in itertools.pairwise(edges)]
+    return Todo(sum(counts), chunks, seconds)
 
 
 def _runs_per_chunk(seconds_per_run: float) -> int:
     """A power of two, so that small differences in speed do not move the edges of chunks."""
     size = 1
-    while size < _MOST_RUNS_PER_CHUNK and 2 * size * seconds_per_run <= _SECONDS_PER_CHUNK:
+    while size < _MAX_RUNS_PER_CHUNK and 2 * size * seconds_per_run <= _SECONDS_PER_CHUNK:
         size *= 2
     return size
+
+
+def _chunks_in_memory(
+    specs: Sequence[AnySpec],
+    counts: Sequence[int],
+    before: Mapping[AnySpec, Rows | None],
+    workers: int,
+) -> list[Chunk]:
+    """A chunk of each specification in turn: what is done says how long the rest takes.
+
+    The first run of each is alone, since it says what the others cost.
+    """
+    firsts = [0 if rows is None else len(next(iter(rows.values()))) for rows in before.values()]
+    left = [count - first for count, first in zip(counts, firsts, strict=True)]
+    size = max(1, sum(left) // (workers * _CHUNKS_PER_WORKER))
+    if len(specs) > 1:
+        size = min(size, max(1, min((each for each in left if each), default=1) // 4))
+    by_spec = []
+    for spec, first, count in zip(specs, firsts, counts, strict=True):
+        edges = [first, *range(first + 1, count, size), count] if first < count else []
+        by_spec.append([Chunk(spec, *cut) for cut in itertools.pairwise(edges)])
+    return [each for turn in itertools.zip_longest(*by_spec) for each in turn if each]
+
+
+def _made(
+    chunks: Sequence[Chunk],
+    runner: Runner,
+    progress: Progress | None,
+    what: str,
+    measured: Mapping[AnySpec, float] | None = None,
+) -> Iterator[tuple[Chunk, Rows]]:
+    """Each chunk with what was measured, as soon as it is there; progress is shown meanwhile."""
+    pace = _Pace(chunks, measured)
+    total = sum(end - first for _, first, end in chunks)
+    if progress and chunks:
+        progress(0, total, what)
+    for number, made in runner(run_timed, chunks):
+        yield chunks[number], made.rows
+        share = pace.done(chunks[number], made.seconds)
+        if progress:
+            if made.compiling > _LONG_RUN:
+                progress(0, 0, COMPILING)  # the clock starts again after it
+            progress(round(share * total), total, what)
+
+
+class _Pace:
+    """Which share of all work is done: specifications differ in what a run costs.
+
+    What a run costs is what those of its specification have cost so far. Where none is done, it is
+    what was measured before, or the mean of the others.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], measured: Mapping[AnySpec, float] | None) -> None:
+        self._left: Counter[AnySpec] = Counter()
+        for spec, first, end in chunks:
+            self._left[spec] += end - first
+        self._measured = measured
+        self._made: Counter[AnySpec] = Counter()
+        self._seconds: dict[AnySpec, float] = {}
+        self._share = 0.0
+
+    def done(self, chunk: Chunk, seconds: float) -> float:
+        """A chunk was made: the share of all work that is done now; it never falls."""
+        spec, runs = chunk.spec, chunk.end - chunk.first
+        self._left[spec] -= runs
+        self._made[spec] += runs
+        self._seconds[spec] = self._seconds.get(spec, 0.0) + seconds
+        spent = sum(self._seconds.values())
+        rest = sum(left * self._cost(spec) for spec, left in self._left.items() if left)
+        self._share = max(self._share, spent / (spent + rest) if rest else 1.0)
+        return self._share
+
+    def _cost(self, spec: AnySpec) -> float:
+        if made := self._made[spec]:
+            return self._seconds[spec] / made
+        if self._measured is not None:
+            return self._measured[spec]
+        return sum(self._seconds.values()) / self._made.total()
 
 
 _measured: dict[str, float] = {}
 
 
-def _seconds_per_run(setting: AnySetting) -> float:
+def _seconds_per_run(spec: AnySpec) -> float:
     """How long one run takes, measured on one after a first that compiles what it needs."""
-    if setting.digest not in _measured:
-        tenth = max(1, setting.horizon // 10)
-        _shortest(setting)
-        seconds = _seconds(setting.shortened(tenth))
+    if spec.digest not in _measured:
+        tenth = max(1, spec.horizon // 10)
+        _shortest_run(spec)
+        seconds = _seconds(spec.shortened(tenth))
         if 10 * seconds > _LONG_RUN:
             # What a run ten times as long costs more: at most tenfold, often next to nothing.
-            growth = seconds / (_seconds(setting.shortened(max(1, tenth // 10))) or seconds)
-            _measured[setting.digest] = seconds * min(max(growth, 1.0), 10.0)
+            growth = seconds / (_seconds(spec.shortened(max(1, tenth // 10))) or seconds)
+            _measured[spec.digest] = seconds * min(max(growth, 1.0), 10.0)
         else:
-            _measured[setting.digest] = _seconds(setting)
-    return _measured[setting.digest]
+            _measured[spec.digest] = _seconds(spec)
+    return _measured[spec.digest]
 
 
-def _seconds(setting: AnySetting) -> float:
-    return run_timed(Chunk(setting, 0, 1)).seconds
+def _seconds(spec: AnySpec) -> float:
+    return run_timed(Chunk(spec, 0, 1)).seconds
 
 
 _prepared: set[tuple[str, str]] = set()
 
 
-def _prepare(settings: Sequence[AnySetting], progress: Progress | None) -> None:
-    """Make a short run of each setting here: kernels are compiled before there are workers."""
+def _prepare(specs: Sequence[AnySpec], progress: Progress | None) -> None:
+    """Make a short run of each here: kernels are compiled before there are workers."""
     with _compilation_shown(progress):
-        for setting in settings:
-            if (key := (setting.problem_name, setting.policy_name)) not in _prepared:
+        for spec in specs:
+            if (key := (spec.problem_name, spec.policy_name)) not in _prepared:
                 _prepared.add(key)
-                _shortest(setting)
+                _shortest_run(spec)
 
 
-def _shortest(setting: AnySetting) -> None:
-    run_chunk(Chunk(setting.shortened(min(max(1, setting.horizon // 10), _SHORT_RUN)), 0, 1))
+def _shortest_run(spec: AnySpec) -> None:
+    run_chunk(Chunk(spec.shortened(min(max(1, spec.horizon // 10), _SHORT_RUN)), 0, 1))
 
 
 def _compilation_shown(progress: Progress | None) -> AbstractContextManager[None]:

@@ -1,6 +1,6 @@
 """The loop of a simulated run.
 
-A policy asks for a block, the world plays it, the policy is told its total.
+A policy asks for a block, the world plays it, and its total is reported to the policy.
 
 `Reports` says when totals become known. Between the policy and the loop stands a feed, which
 decides on what is known by then and for how long, and takes in what was played.
@@ -50,7 +50,7 @@ class Loop:
 
     Args:
         world: Where it is played.
-        policy: What decides; it is told all that becomes known.
+        policy: What decides; it learns all that becomes known.
         reports: When totals become known.
         rng: The generator that missing and noisy reports are drawn from.
     """
@@ -117,10 +117,10 @@ class _Report(NamedTuple):
 
 
 class _LateFeed:
-    """One bucket at a time, or a block; what is not known yet is told to a copy, as pending.
+    """One bucket at a time, or a block; what is not known yet is reported to a copy, as pending.
 
-    A total that is missing forever is told as an override in the end: it was played, and nothing
-    will be learned from it.
+    A total that is missing forever becomes an override in the end: it was played, and nothing will
+    be learned from it.
     """
 
     def __init__(self, policy: Policy, reports: Reports, rng: np.random.Generator | None) -> None:
@@ -131,7 +131,7 @@ class _LateFeed:
         self._now = 0
         self._waiting: list[Play] = []  # played, and in no report yet
         self._reports: deque[_Report] = deque()
-        #: The copy that decided last, told all since: it decides again unless a total became known.
+        #: The copy that decided last, up to date: it decides again unless a total became known.
         self._deciding: Policy | None = None
 
     def ask(self, left: int) -> Block:

@@ -1,7 +1,7 @@
 """What is kept of a run: a measure is a function of a `Run`, known by its name.
 
 A measure gives a number, a truth value, or an array that has the same length in every run. It is
-written with its parameters as "lock_in(gap=0.05)", and one of your own as
+written with its parameters as "stuck(gap=0.05)", and one of your own as
 "package.module:function"; `register_measure` gives it a shorter name.
 """
 
@@ -29,7 +29,7 @@ MEASURES = Registry("measure", "latesum.measures")
 
 #: Arms that are worse than the best by less do no harm worth counting.
 HARMFUL_GAP = 0.02
-#: A lock-in is one that is still there when the run is played on to this many horizons.
+#: A run is stuck if it still is when it is played on to this many horizons.
 LONGER = 10
 #: Of the time that is left, this share must go to a good option for the run to have settled.
 SETTLED_SHARE = 0.95
@@ -91,8 +91,8 @@ def switches(run: Run) -> int:
     return run.switches
 
 
-@register_measure("suspect")
-def suspect(run: Run, gap: float = HARMFUL_GAP, share: float | None = None) -> bool:
+@register_measure("possibly_stuck")
+def possibly_stuck(run: Run, gap: float = HARMFUL_GAP, share: float | None = None) -> bool:
     """Whether arms that are worse by `gap` were played for more than half of the last half.
 
     With `share`, arms that are worse by this share of the best mean count too, if that is less.
@@ -104,28 +104,27 @@ def suspect(run: Run, gap: float = HARMFUL_GAP, share: float | None = None) -> b
     return bool(late[harmful[run.arms]].sum() > (run.horizon - half) / 2)
 
 
-@register_measure("lock_in")
-def lock_in(
+@register_measure("stuck")
+def stuck(
     run: Run,
     gap: float = HARMFUL_GAP,
     share: float | None = None,
     longer: int = LONGER,
-    told: bool = False,
+    anew: bool = False,
 ) -> bool:
-    """Whether a run is suspect, and again when it is played on to `longer` times its horizon.
+    """Suboptimal convergence: possibly stuck, and again at `longer` times the horizon.
 
     The first alone may be honest exploration: with a dozen close arms there is a lot to find out.
-    A run that is played
-    on was told the shorter horizon, and had settled by it; with `told` it is instead made anew,
-    and told the longer one.
+    The run is played on, with a policy that was given the shorter horizon and had settled by it;
+    with `anew` it is made again, with a policy that is given the longer one.
     """
     least = harmful_gap(run.problem, gap, share)
     if max(run.problem.gaps) < least or run.regret() < least * run.horizon / 4:
         return False
-    if not suspect(run, least):
+    if not possibly_stuck(run, least):
         return False
     until = longer * run.horizon
-    return suspect(run.anew(until) if told else run.continued(until), least)
+    return possibly_stuck(run.anew(until) if anew else run.continued(until), least)
 
 
 def harmful_gap(problem: Problem, gap: float = HARMFUL_GAP, share: float | None = None) -> float:
@@ -172,11 +171,11 @@ def settled_after(run: Run, within: float = 0.0) -> float:
 
 
 @register_measure("on_good")
-def on_good(run: Run, within: float = 0.0, moments: int = 60) -> NDArray[np.bool_]:
-    """Whether a good arm is played, at `moments` moments that are spread over the run."""
+def on_good(run: Run, within: float = 0.0, times: int = 60) -> NDArray[np.bool_]:
+    """Whether a good arm is played, at `times` times that are spread over the run."""
     good = np.array(_is_good(run, within))[run.arms]
     buckets = -(-run.horizon // run.bucket)
-    at = np.linspace(0, buckets - 1, min(moments, buckets)).astype(int) * run.bucket
+    at = np.linspace(0, buckets - 1, min(times, buckets)).astype(int) * run.bucket
     shown: NDArray[np.bool_] = good[np.searchsorted(run.ends, at, side="right") - 1]
     return shown
 

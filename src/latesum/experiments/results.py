@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,12 +15,10 @@ from numpy.typing import NDArray
 
 from latesum import _render
 from latesum._checks import InvalidInput, known_name
-from latesum._extras import as_frame, require
+from latesum._extras import as_frame, figure_class, require, save
 from latesum._render import TextTable, finite, new_table
-from latesum.experiments import stats
-from latesum.experiments.figures import Curves, plot_regret
-from latesum.experiments.stats import number_text
-from latesum.experiments.summaries import written_aside
+from latesum.experiments.stats import Z, number_text, ratio_of_means, standard_error
+from latesum.experiments.summaries import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,29 +29,29 @@ Integers = NDArray[np.int64]
 Rows = Mapping[str, NDArray[Any]]
 Per = Literal["checkpoint", "run", "summary"]
 
+#: Okabe and Ito's colors, which color-blind readers can tell apart; yellow is left out.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINES = ("-", "--", "-.", ":")
+#: More panels than this cannot be read; the figure says which problems it leaves out.
+MAX_PANELS = 24
+#: The axes begin where the regret is this share of the largest one.
+_SMALLEST_SHARE = 1e-3
+
 
 class Described(Protocol):
     """What results say about the specification of their runs."""
 
+    # Properties, since specifications cannot be changed.
     @property
-    def problem_name(self) -> str:
-        """What the problem is called in tables."""
-
+    def problem_name(self) -> str: ...
     @property
-    def policy_name(self) -> str:
-        """What the policy is called in tables."""
-
+    def policy_name(self) -> str: ...
     @property
-    def horizon(self) -> int:
-        """How long a run is."""
-
+    def horizon(self) -> int: ...
     @property
-    def checkpoint_rounds(self) -> Integers:
-        """When regret is kept."""
-
+    def checkpoint_rounds(self) -> Integers: ...
     @property
-    def attributed(self) -> bool:
-        """Whether the policy has attributed feedback."""
+    def attributed(self) -> bool: ...
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -111,12 +111,13 @@ class Results:
 
     `results["flow"]`, or `results["problem", "flow"]` where there are several problems, are the
     results of one specification; iterating gives those of each. They have `regrets`, one row per
-    run
-    and one column per checkpoint, and all that was `measured`.
+    run and one column per checkpoint, and all that was `measured`.
 
     Args:
         specs: What was run.
         rows: What was measured in the runs of each, one row per run.
+        base: A policy whose regret the others are divided by, or a problem by whose regret that of
+            the same policy is; see `ratio`.
 
     >>> from latesum import Problem, compare
     >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
@@ -127,6 +128,7 @@ class Results:
 
     specs: Sequence[Described]
     rows: Sequence[Rows] = field(repr=False)
+    base: str | None = None
 
     def __post_init__(self) -> None:
         check_names(self.specs)
@@ -150,19 +152,14 @@ class Results:
         for spec, rows in zip(self.specs, self.rows, strict=True):
             yield Results([spec], [rows])
 
-    def __contains__(self, names: tuple[str, str]) -> bool:
-        return any((spec.problem_name, spec.policy_name) == names for spec in self.specs)
-
     def __getitem__(self, names: str | tuple[str, str]) -> Results:
         if isinstance(names, str):
             if len(self.problems) > 1:
                 raise InvalidInput(f"name a problem as well: results[problem, {names!r}].")
             names = self.problems[0], names
-        problem, policy = names
-        known_name(problem, self.problems, "problem here")
-        here = [spec.policy_name for spec in self.specs if spec.problem_name == problem]
-        known_name(policy, here, "policy on this problem")
-        return next(each for each in self if names in each)
+        known_name(names[0], self.problems, "problem here")
+        here = {each.policies[0]: each for each in self if each.problems[0] == names[0]}
+        return here[known_name(names[1], here, "policy on this problem")]
 
     # Of the runs of one specification.
 
@@ -196,29 +193,69 @@ class Results:
     @property
     def replications(self) -> int:
         """The number of runs, of the first specification."""
-        return len(next(iter(self.rows[0].values())))
+        return _runs(self.rows[0])
 
     # Tables.
 
     def summary(self) -> list[Summary]:
         """One row per specification, at the horizon."""
-        return [_summary(each) for each in self]
+        return [each._summary() for each in self]
+
+    def _summary(self) -> Summary:
+        final = self.regrets[:, -1]
+        means = [
+            float(self.measured[name].mean()) if name in self.measured else math.nan
+            for name in ("ended_on_best", "switches")
+        ]
+        return Summary(
+            self.specs[0].problem_name,
+            self.specs[0].policy_name,
+            len(final),
+            float(final.mean()),
+            float(standard_error(final)),
+            *np.quantile(final, [0.5, 0.95, 0.99, 1.0]).tolist(),
+            *means,
+        )
+
+    def ratio(self, problem: str, policy: str) -> tuple[Floats, Floats]:
+        """Mean regret over that of the base, and its standard error, at every checkpoint.
+
+        Args:
+            problem: The name of the problem.
+            policy: The name of the policy.
+        """
+        return ratio_of_means(self[problem, policy].regrets, self.divisor(problem, policy).regrets)
+
+    def divisor(self, problem: str, policy: str) -> Results:
+        """The results by whose mean regret that of a policy on a problem is divided.
+
+        Args:
+            problem: The name of the problem.
+            policy: The name of the policy.
+        """
+        if self.base is None:
+            raise InvalidInput("say what regrets are divided by: a policy or a problem, `base`.")
+        return self[(problem, self.base) if self.base in self.policies else (self.base, policy)]
 
     def table(self) -> TextTable:
         """One row per specification: the regret at the horizon and what else matters."""
         several = len(self.problems) > 1
         columns = ["problem"] if several else []
         columns += ["policy", "mean", "± s.e.", "median", "95%", "99%", "worst"]
-        table = new_table(self._title(), [*columns, "ends on best", "switches"])
+        columns += ["ends on best", "switches"]
+        columns += [] if self.base is None else [f"over {self.base}"]
+        table = new_table(self._title(), columns)
         broken = self._broken_assumptions()
         for spec, row in zip(self.specs, self.summary(), strict=True):
-            numbers = [row.mean, row.standard_error, row.median]
-            numbers += [row.percentile_95, row.percentile_99, row.worst]
             mark = " *" if spec.attributed else ""
             mark += " †" if any(row.policy in names for names in broken.values()) else ""
             cells = [row.problem] if several else []
-            cells += [row.policy + mark, *map(number_text, numbers)]
-            table.add_row(*cells, f"{row.ended_on_best:.1%}", f"{row.switches:,.1f}")
+            cells += [row.policy + mark, *map(number_text, row[3:9])]
+            cells += [f"{row.ended_on_best:.1%}", f"{row.switches:,.1f}"]
+            if self.base is not None:
+                value, error = (float(each[-1]) for each in self.ratio(row.problem, row.policy))
+                cells.append(f"{value:.4g} ± " + ("–" if math.isnan(error) else f"{error:.2g}"))
+            table.add_row(*cells)
         notes = [f"† {', '.join(names)}: {sentence}" for sentence, names in broken.items()]
         if any(spec.attributed for spec in self.specs):
             notes.insert(0, "* attributed feedback: not comparable, a lower reference")
@@ -230,8 +267,9 @@ class Results:
         horizons = {spec.horizon for spec in self.specs}
         unit = self.specs[0].about.get("unit", "rounds")
         when = f"after {horizons.pop():,} {unit}" if len(horizons) == 1 else "at the horizon"
-        counts = {len(next(iter(rows.values()))) for rows in self.rows}
-        title = f"Regret {when}, {min(counts)} replications"
+        counts = sorted({_runs(rows) for rows in self.rows})
+        runs = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
+        title = f"Regret {when}, {runs} replications"
         if all(spec.about.get("order") == "drawn" for spec in self.specs):
             title += ", arms in random order"
         return title if len(self.problems) > 1 else f"{title}\n{self.specs[0].about['problem']}"
@@ -269,8 +307,7 @@ class Results:
 
         Args:
             backend: "pyarrow", "pandas" or "polars".
-            per: "checkpoint": one row per run and checkpoint, with the rounds and the regret so
-                far.
+            per: "checkpoint": one row per run and checkpoint, with the rounds and the regret.
                 "run": one row per run, with the regret at the horizon and every other measure.
                 "summary": one row per specification.
 
@@ -287,19 +324,16 @@ class Results:
     def to_parquet(self, path: str | Path, *, per: Per = "run") -> None:
         """Write the table that `to_frame` makes; with `per="run"` also the regret at checkpoints.
 
-        The file is written aside and renamed, so that it is never half there. The same results give
-        the same bytes.
+        The file is there as a whole or not at all, and the same results give the same bytes.
 
         Args:
             path: The file.
             per: What a row is, as for `to_frame`.
         """
         pq = require("pyarrow.parquet", "experiments")
-        path = Path(path)
         try:
-            with written_aside(path) as aside:
-                pq.write_table(self._arrow(per, curves=True), aside, compression="zstd")
-                aside.replace(path)
+            with atomic_write(Path(path)) as unfinished:
+                pq.write_table(self._arrow(per, curves=True), unfinished, compression="zstd")
         except OSError as error:
             raise InvalidInput(f"cannot write {path}: {error}.") from error
 
@@ -307,39 +341,36 @@ class Results:
         pa = require("pyarrow", "parquet")
         tables = []
         varied = varied_columns(self.specs)
-        for place, (spec, rows) in enumerate(zip(self.specs, self.rows, strict=True)):
-            columns = _rows_of(per, spec, rows, curves)
-            size = len(next(iter(columns.values())))
-            labels = {"problem": spec.problem_name, "policy": spec.policy_name}
+        for place, one in enumerate(self):
+            columns = one._columns(per, curves)
+            labels = {"problem": one.problems[0], "policy": one.policies[0]}
             labels |= {name: values[place] for name, values in varied.items()}
+            size = len(next(iter(columns.values())))
             same = {name: pa.array([value] * size) for name, value in labels.items()}
             tables.append(pa.table({**same, **columns}))
         about = {"about": json.dumps(dict(self.specs[0].about), sort_keys=True)}
         table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
         return table.replace_schema_metadata(about)
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Mean regret over rounds with 95% bands, one panel per problem.
-
-        Args:
-            path: Where to write the figure; the ending of the name says in which format.
-        """
-        about = self.specs[0].about
-        return plot_regret(self.curves, about["problem"], about.get("unit", "rounds"), path)
-
-    @property
-    def curves(self) -> list[Curves]:
-        """The regret of each specification, as a figure takes it."""
-        return [
-            Curves(
-                each.specs[0].problem_name,
-                each.specs[0].policy_name,
-                each.checkpoints,
-                each.regrets,
-                each.specs[0].attributed,
-            )
-            for each in self
-        ]
+    def _columns(self, per: Per, curves: bool) -> dict[str, Any]:
+        """The columns of one specification, beside its labels."""
+        if per == "summary":
+            row = self._summary()._asdict()
+            return {name: [row[name]] for name in Summary._fields[2:]}
+        runs = np.arange(self.replications)
+        if per == "checkpoint":
+            points = self.checkpoints
+            return {
+                "run": np.repeat(runs, len(points)),
+                "rounds": np.tile(points, len(runs)),
+                "regret": self.regrets.ravel(),
+            }
+        columns: dict[str, Any] = {"run": runs, **to_columns(self.measured)}
+        if "regret" in columns:
+            if curves:
+                columns["regret_at_checkpoints"] = columns["regret"]
+            columns["regret"] = self.regrets[:, -1]
+        return columns
 
     def joined(self, other: Results) -> Results:
         """These and the results of further policies.
@@ -349,6 +380,81 @@ class Results:
         """
         specs, rows = [*self.specs, *other.specs], [*self.rows, *other.rows]
         return replace(self, specs=specs, rows=rows)
+
+    # Figure.
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Mean regret over rounds with 95% bands, on logarithmic axes, one panel per problem.
+
+        Every policy has one style in all panels. Where there are more problems than panels, the
+        figure says which it leaves out.
+
+        Args:
+            path: Where to write the figure; the ending of the name says in which format.
+        """
+        shown, left_out = self.problems[:MAX_PANELS], self.problems[MAX_PANELS:]
+        columns = min(len(shown), 3 if len(shown) > 4 else 2)
+        rows = math.ceil(len(shown) / columns)
+        width, height = (7.2, 4.2) if len(shown) == 1 else (3.6 * columns, 2.7 * rows)
+        figure: Figure = figure_class()(layout="constrained")
+        frames = figure.subplots(rows, columns, squeeze=False).ravel()
+        handles: dict[str, Any] = {}
+        for axes, problem in zip(frames, shown, strict=False):
+            here = [each for each in self if each.problems[0] == problem]
+            for each in here:
+                each._draw(axes, self.policies.index(each.policies[0]), handles)
+            _fit_axes(axes, here)
+            text = self.specs[0].about["problem"] if len(shown) == 1 else problem
+            axes.set_title(textwrap.fill(text, int(width / columns * 13)), fontsize=8)
+            axes.grid(True, which="major", alpha=0.3)
+            axes.tick_params(labelsize=8)
+        for axes in frames[len(shown) :]:
+            axes.set_visible(False)
+        figure.supylabel("mean regret, 95% band", fontsize=9)
+        below = self.specs[0].about.get("unit", "rounds")
+        if left_out:
+            text = f"{len(left_out)} more problems are not shown: {'; '.join(left_out)}"
+            below += "\n" + textwrap.fill(textwrap.shorten(text, 600), int(width * 16))
+        figure.supxlabel(below, fontsize=7 if left_out else 9)
+        across = max(1, int(width * 17 // (max(map(len, handles)) + 8)))
+        lines = math.ceil(len(handles) / across)
+        figure.set_size_inches(width, height + 0.2 * lines + 0.12 * below.count("\n") + 0.3)
+        style = {"ncols": across, "fontsize": 8, "frameon": False}
+        figure.legend(handles.values(), handles, loc="outside upper center", **style)
+        return save(figure, path)
+
+    def _band(self) -> tuple[Floats, Floats]:
+        """The mean regret by checkpoint and half the width of its 95% band; 0 for a single run."""
+        return self.regrets.mean(axis=0), np.nan_to_num(Z * standard_error(self.regrets))
+
+    def _draw(self, axes: Any, place: int, handles: dict[str, Any]) -> None:
+        """The curve of one specification with its band."""
+        color, line = COLORS[place % len(COLORS)], LINES[place // len(COLORS) % len(LINES)]
+        (rounds, (mean, half)), spec = (self.checkpoints, self._band()), self.specs[0]
+        label = spec.policy_name + (" (attributed feedback)" if spec.attributed else "")
+        if mean[-1] <= 0:  # a logarithmic axis has no place for it
+            label += " (regret 0, below the axis)"
+        line, marker = (":" if spec.attributed else line), ("o" if len(rounds) == 1 else "")
+        style = {"color": color, "linestyle": line, "marker": marker, "linewidth": 1.4}
+        (handles[label],) = axes.plot(rounds, mean, **style)
+        axes.fill_between(rounds, mean - half, mean + half, color=color, alpha=0.2, linewidth=0)
+
+
+def _fit_axes(axes: Any, here: Sequence[Results]) -> None:
+    """Axes that hold the curves, from where regret is worth showing to the horizon."""
+    bands = [each._band() for each in here]
+    largest = max(float((mean + half).max()) for mean, half in bands)
+    end = max(int(each.checkpoints[-1]) for each in here)
+    axes.set_xscale("log")
+    if largest <= 0:
+        axes.set_xlim(1, max(2, end))
+        return
+    rising = [(each, mean) for each, (mean, _) in zip(here, bands, strict=True) if mean[-1] > 0]
+    least = min(_SMALLEST_SHARE * largest, *(0.5 * float(mean[-1]) for _, mean in rising))
+    start = min(int(each.checkpoints[np.argmax(mean >= least)]) for each, mean in rising)
+    axes.set_yscale("log")
+    axes.set_ylim(least, 1.3 * largest)
+    axes.set_xlim(0.8 * start, max(1.02 * end, 1.6 * start))
 
 
 def check_names(specs: Sequence[Described]) -> None:
@@ -387,63 +493,19 @@ def varied_columns(specs: Sequence[Described]) -> dict[str, list[Any]]:
 def _alike(values: Sequence[Any]) -> list[Any]:
     """Values of one column: numbers where all are, or else texts."""
     known = [value for value in values if value is not None]
-    if all(isinstance(value, bool) for value in known):
+    if any(all(type(value) is kind for value in known) for kind in (bool, int, float)):
         return list(values)
-    if all(isinstance(value, int) and not isinstance(value, bool) for value in known):
-        return list(values)
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
-        return [None if value is None else float(value) for value in values]
-    return [None if value is None else str(value) for value in values]
+    numbers = all(isinstance(value, int | float) and value is not True for value in known)
+    return [None if value is None else float(value) if numbers else str(value) for value in values]
 
 
-def _rows_of(per: Per, spec: Described, rows: Rows, curves: bool) -> dict[str, Any]:
-    """The columns of one specification, beside its labels."""
-    if per == "summary":
-        row = _summary(Results([spec], [rows]))._asdict()
-        return {name: [row[name]] for name in Summary._fields[2:]}
-    runs = len(next(iter(rows.values())))
-    if per == "run":
-        columns: dict[str, Any] = {"run": np.arange(runs)}
-        for name, values in to_columns(rows).items():
-            columns[name] = rows["regret"][:, -1] if name == "regret" else values
-        if curves and "regret" in rows:
-            columns["regret_at_checkpoints"] = to_columns(rows)["regret"]
-        return columns
-    regrets = Results([spec], [rows]).regrets
-    points = spec.checkpoint_rounds
-    return {
-        "run": np.repeat(np.arange(runs), len(points)),
-        "rounds": np.tile(points, runs),
-        "regret": regrets.ravel(),
-    }
-
-
-def _summary(one: Results) -> Summary:
-    """The results of one specification in one row."""
-    final = one.regrets[:, -1]
-    median, percentile_95, percentile_99 = np.quantile(final, [0.5, 0.95, 0.99]).tolist()
-    shares = [
-        float(one.measured[name].mean()) if name in one.measured else float("nan")
-        for name in ("ended_on_best", "switches")
-    ]
-    return Summary(
-        one.specs[0].problem_name,
-        one.specs[0].policy_name,
-        len(final),
-        float(final.mean()),
-        float(stats.standard_error(final)),
-        median,
-        percentile_95,
-        percentile_99,
-        float(final.max()),
-        *shares,
-    )
+def _runs(rows: Rows) -> int:
+    return len(next(iter(rows.values())))
 
 
 def to_columns(measured: Rows) -> dict[str, Any]:
     """What was measured as columns of an Arrow table; an array per run is a list there."""
-    import pyarrow as pa
-
+    pa = require("pyarrow", "parquet")
     return {
         name: pa.array(values if values.ndim == 1 else list(values))
         for name, values in measured.items()
@@ -452,8 +514,7 @@ def to_columns(measured: Rows) -> dict[str, Any]:
 
 def from_column(column: Any) -> NDArray[Any]:
     """The opposite of `to_columns`, of one column."""
-    import pyarrow as pa
-
+    pa = require("pyarrow", "parquet")
     column = column.combine_chunks()
     if pa.types.is_list(column.type):
         flat: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -45,12 +46,10 @@ class Run:
 
     Args:
         problem: What was played, with its arms as this run met them.
-        plays: What was played, as it was told.
+        plays: What was played, with the totals that were reported.
         policy: The policy as it was at the end.
-        checkpoints: The rounds at which the regret is kept.
-        bucket: The rounds between two decisions.
-        longer: Plays the same run on.
-        anew: Makes the run anew with another horizon, which the policy is told from the start.
+        spec: What the run was made from; None if it was made otherwise.
+        number: Which run of it this is.
     """
 
     def __init__(
@@ -59,17 +58,16 @@ class Run:
         plays: Sequence[Play],
         *,
         policy: Policy | None = None,
-        checkpoints: Integers | None = None,
-        bucket: int = 1,
-        longer: Callable[[int], Run] | None = None,
-        anew: Callable[[int], Run] | None = None,
+        spec: Any = None,
+        number: int = 0,
     ) -> None:
         self.problem = problem
         #: The policy as it was at the end.
         self.policy = policy
-        self.checkpoints = checkpoints
-        self.bucket = bucket
-        self._longer, self._anew = longer, anew
+        self.spec, self.number = spec, number
+        self.checkpoints = None if spec is None else spec.checkpoint_rounds
+        #: The rounds between two decisions.
+        self.bucket = 1 if spec is None else spec.reports.bucket
         self.plays = plays
         #: The arm of every block.
         self.arms = np.array([play.arm for play in plays], dtype=np.int64)
@@ -77,11 +75,9 @@ class Run:
         #: The rounds after which the arm could change: 0, and the end of every block.
         self.ends = np.concatenate([[0], np.cumsum(rounds)])
         lost = problem.gaps_by_arm[self.arms] * rounds
-        self._regret_at_ends = np.concatenate([[0.0], np.cumsum(lost)])
         if problem.changes:
-            pieces = ((index, rounds[index : index + 1]) for index in range(len(plays)))
-            lost = np.array([self._lost(*piece)[0] for piece in pieces])
-            np.cumsum(lost, out=self._regret_at_ends[1:])
+            lost = np.array([self._lost(*each) for each in enumerate(rounds.tolist())])
+        self._regret_at_ends = np.concatenate([[0.0], np.cumsum(lost)])
 
     @property
     def horizon(self) -> int:
@@ -123,38 +119,41 @@ class Run:
         Args:
             until: The rounds of the longer run.
         """
-        if self._longer is None:
-            raise InvalidInput("this run cannot be played on.")
-        return self._longer(until)
+        longer: Run = self._made_from().run(self.number, until=until)
+        return longer
 
     def anew(self, horizon: int) -> Run:
-        """The run made anew with another horizon, which its policy knows from the start.
+        """The run made again with another horizon, which its policy is given from the start.
 
         Args:
             horizon: The rounds of the other run.
         """
-        if self._anew is None:
-            raise InvalidInput("this run cannot be made anew.")
-        return self._anew(horizon)
+        again: Run = replace(self._made_from(), horizon=horizon, checkpoints=()).run(self.number)
+        return again
+
+    def _made_from(self) -> Any:
+        if self.spec is None:
+            raise InvalidInput("this run cannot be played on: it was not made from a RunSpec.")
+        return self.spec
 
     def policies_after(self, rounds: Sequence[int]) -> Iterator[Policy]:
         """The policy as it was after the first block that ends at each of `rounds`, or later.
 
-        It is told everything again, so totals that were reported late are known at once here.
+        Everything is reported to it again, so late totals are known at once here.
 
         Args:
             rounds: Increasing numbers of rounds.
         """
         if self.policy is None:
             raise InvalidInput("of this run it is not known what its policy believed.")
-        told = self.policy.fresh()
+        replayed = self.policy.fresh()
         plays, played = iter(self.plays), 0
         for wanted in rounds:
             while played < min(wanted, self.horizon):
                 play = next(plays)
-                told.tell(*play)
+                replayed.tell(*play)
                 played += play[1]
-            yield told
+            yield replayed
 
     @property
     def switches(self) -> int:
@@ -193,18 +192,15 @@ class Run:
             raise InvalidInput(f"rewards are 'generated' or 'received', not {rewards!r}.")
         return result if isinstance(at, np.ndarray) else float(result)
 
-    def _lost(self, index: int, rounds: Integers) -> Floats:
-        """What is lost in the first `rounds` rounds of a play, where means change over time."""
+    def _lost(self, index: int, rounds: int) -> float:
+        """What is lost in the first `rounds` rounds of a block, where means change over time."""
         start = self.ends[index]
-        arm = self.plays[index].arm
-        both = self.problem.lost_by(arm, np.append(start + rounds, start))
-        lost: Floats = both[:-1] - both[-1]
-        return lost
+        lost = self.problem.lost_by(self.plays[index].arm, np.array([start, start + rounds]))
+        return float(lost[1] - lost[0])
 
     def _changing_regret(self, rounds: int) -> float:
         index = min(int(np.searchsorted(self.ends, rounds, side="right")), len(self.plays)) - 1
-        inside = self._lost(index, np.array([rounds - self.ends[index]]))[0]
-        return float(self._regret_at_ends[index] + inside)
+        return float(self._regret_at_ends[index]) + self._lost(index, rounds - self.ends[index])
 
     def _received_regret(self, rounds: int) -> float:
         problem, best = self.problem, self.problem.best

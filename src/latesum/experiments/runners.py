@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from latesum._checks import InvalidInput, whole_number
 from latesum._extras import require
+from latesum._version import __version__
 
 Job = Callable[[Any], Any]
 #: A task may lose its worker this many times before it is taken for the cause.
@@ -67,8 +68,8 @@ class InProcesses:
                 yield waiting.pop(future), future.result()
         except BrokenProcessPool:
             raise InvalidInput(
-                "a worker process was ended from outside (out of memory?); what is kept in a folder "
-                "stays: run the same command again, with fewer --workers if memory is short."
+                "a worker process was ended from outside (out of memory?); what is kept in a "
+                "folder stays: run the same command again, with fewer --workers if memory is short."
             ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -178,10 +179,8 @@ def chosen_runner(workers: int = 1, dask: str | None = None) -> Iterator[Runner]
             failures = {"distributed.scheduler.allowed-failures": _ALLOWED_FAILURES}
             stack.enter_context(dask_library.config.set(failures))
             # Without a dashboard: nothing of ours listens beyond this machine.
-            cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
-                host="127.0.0.1",
-            )  # fmt: skip
+            quiet = {"host": "127.0.0.1", "dashboard_address": None, "threads_per_worker": 1}
+            cluster = distributed.LocalCluster(n_workers=workers, processes=True, **quiet)
             client = stack.enter_context(distributed.Client(stack.enter_context(cluster)))
         else:
             try:
@@ -197,21 +196,19 @@ def chosen_runner(workers: int = 1, dask: str | None = None) -> Iterator[Runner]
 
 def _refuse_other_versions(client: Any) -> None:
     """Workers with another latesum might make other runs of the same numbers."""
-    here = _installed_version()
     try:
         there = set(client.run(_installed_version).values())
     except Exception as error:  # whatever a worker says that cannot load a function of ours
         raise InvalidInput(
-            f"the workers of the cluster cannot load latesum ({error}); install latesum {here} there."
+            f"the workers of the cluster cannot load latesum ({error}); install latesum "
+            f"{__version__} there."
         ) from None
-    if there - {here}:
+    if there - {__version__}:
         raise InvalidInput(
-            f"the workers of the cluster have latesum {', '.join(sorted(there))} and this is {here}; "
-            "install the same version everywhere."
+            f"the workers of the cluster have latesum {', '.join(sorted(there))} and this is "
+            f"{__version__}; install the same version everywhere."
         )
 
 
 def _installed_version() -> str:
-    from latesum._version import __version__
-
     return __version__

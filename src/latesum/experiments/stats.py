@@ -25,23 +25,6 @@ class Uncertain(NamedTuple):
     high: float
 
 
-class RatioOfMeans(NamedTuple):
-    """A ratio of two means, such as mean regrets at every checkpoint.
-
-    `error` is its standard error (delta method). Runs of one number draw from the same seed in
-    every setting, so numerator and denominator may be correlated, and `error` allows for that.
-    """
-
-    value: Floats
-    error: Floats
-    relative_variance_per_run: Floats
-
-    def error_if_independent(self, replications: int) -> Floats:
-        """The standard error with `replications` runs each of an independent pair."""
-        error: Floats = np.abs(self.value) * np.sqrt(self.relative_variance_per_run / replications)
-        return error
-
-
 def variance(values: Floats) -> Any:
     """The variance along the first axis; NaN for a single run."""
     if len(values) < 2:
@@ -55,9 +38,7 @@ def standard_error(values: Floats) -> Any:
     >>> float(standard_error(np.array([1.0, 3.0]))), float(standard_error(np.array([1.0])))
     (1.0, nan)
     """
-    if len(values) < 2:
-        return np.full(values.shape[1:], np.nan)
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return np.sqrt(variance(values) / len(values))
 
 
 def mean_of(values: Floats) -> Uncertain:
@@ -77,11 +58,10 @@ def share_of(count: int, total: int, z: float = Z) -> Uncertain:
     [0.8, 0.711, 0.867]
     """
     share = count / total
-    centre = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    center = (share + z**2 / (2 * total)) / (1 + z**2 / total)
     half = math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2) * z / (1 + z**2 / total)
-    return Uncertain(
-        share, max(min(centre - half, share), 0.0), min(max(centre + half, share), 1.0)
-    )
+    low, high = min(center - half, share), max(center + half, share)
+    return Uncertain(share, max(low, 0.0), min(high, 1.0))
 
 
 def quantile_of(values: Floats, share: float) -> Uncertain:
@@ -90,14 +70,12 @@ def quantile_of(values: Floats, share: float) -> Uncertain:
     >>> quantile_of(np.arange(100.0), 0.5)
     Uncertain(value=49.0, low=39.0, high=59.0)
     """
-    ordered = np.sort(values)
-    count = len(ordered)
-    place = max(math.ceil(share * count) - 1, 0)
+    ordered, count = np.sort(values), len(values)
     half = Z * math.sqrt(count * share * (1 - share))
-    low = max(math.floor(share * count - half) - 1, 0)
-    high = min(math.ceil(share * count + half) - 1, count - 1)
-    low, high = min(low, place), max(high, place)
-    return Uncertain(float(ordered[place]), float(ordered[low]), float(ordered[high]))
+    rank = max(math.ceil(share * count) - 1, 0)
+    low = min(max(math.floor(share * count - half) - 1, 0), rank)
+    high = max(min(math.ceil(share * count + half) - 1, count - 1), rank)
+    return Uncertain(float(ordered[rank]), float(ordered[low]), float(ordered[high]))
 
 
 def rate_upper_limit(count: int, runs: int, level: float = 0.95) -> float:
@@ -111,23 +89,31 @@ def rate_upper_limit(count: int, runs: int, level: float = 0.95) -> float:
     return 1.0 if count == runs else float(betaincinv(count + 1, runs - count, level))
 
 
-def ratio_of_means(above: Floats, below: Floats) -> RatioOfMeans:
-    """The ratio of the means of two samples; rows are runs, columns checkpoints.
+def ratio_of_means(above: Floats, below: Floats) -> tuple[Floats, Floats]:
+    """The ratio of the means of two samples and its standard error (delta method), by column.
 
-    >>> ratio = ratio_of_means(np.array([[2.0], [4.0]]), np.array([[1.0], [2.0]]))
-    >>> ratio.value.tolist(), ratio.error.tolist()              # in step: no error at all
+    Rows are runs. Runs of one number draw from the same seed under every specification, so the
+    samples may be correlated; where they have as many runs, the error allows for that.
+
+    >>> ratio, error = ratio_of_means(np.array([[2.0], [4.0]]), np.array([[1.0], [2.0]]))
+    >>> ratio.tolist(), error.tolist()              # in step: no error at all
     ([2.0], [0.0])
     """
-    mean_above, mean_below = above.mean(axis=0), below.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = mean_above / mean_below
-        relative_above, relative_below = above / mean_above - 1, below / mean_below - 1
-        variance_above, variance_below = variance(relative_above), variance(relative_below)
-        squared = variance_above / len(above) + variance_below / len(below)
+        ratio = above.mean(axis=0) / below.mean(axis=0)
         if len(above) == len(below) > 1:
-            squared = variance(relative_above - relative_below) / len(above)
-        error = np.abs(value) * np.sqrt(squared)
-    return RatioOfMeans(value, error, variance_above + variance_below)
+            in_step = above / above.mean(axis=0) - below / below.mean(axis=0)
+            return ratio, np.abs(ratio) * standard_error(in_step)
+        return ratio, independent_ratio_error(above, below, len(above), len(below))
+
+
+def independent_ratio_error(above: Floats, below: Floats, *runs: int) -> Floats:
+    """The standard error of the ratio of two means with so many runs of each, all independent."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = [variance(each / each.mean(axis=0)) for each in (above, below)]
+        squared = relative[0] / runs[0] + relative[1] / runs[-1]
+        error: Floats = np.abs(above.mean(axis=0) / below.mean(axis=0)) * np.sqrt(squared)
+    return error
 
 
 def number_text(value: float, digits: int = 1) -> str:

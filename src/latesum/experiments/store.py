@@ -3,34 +3,41 @@
 A store is a folder:
 
     store.json                            the version of this layout, and of latesum
-    parts/<digest>/000000-000079.parquet  runs 0 to 79 of one setting, one row per run
-    <name>/manifest.json                  an experiment: its settings, and which parts are theirs
+    parts/<digest>/000000-000079.parquet  runs 0 to 79 of one specification, one row per run
+    <name>/manifest.json                  an experiment: its specifications and their parts
     <name>/runs.parquet                   merged: one row per run
     <name>/checkpoints.parquet            merged: one row per run and checkpoint
 
-A setting's folder is named by a digest of everything its runs depend on, and a run depends on
-nothing else. So two experiments share the runs that they have in common, a run made twice is the
-same twice, and it does not matter which process renamed its part last.
+The folder of a specification is named by a digest of everything its runs depend on. So two
+experiments share the runs that they have in common, a run made twice is the same twice, and it does
+not matter which process renamed its part last.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum._version import __version__
 from latesum.experiments.results import Results, Rows, from_column, to_columns
-from latesum.experiments.spec import RUNS_VERSION, AnySetting
-from latesum.experiments.summaries import ASIDE, written_aside
+from latesum.experiments.spec import RUNS_VERSION, RunSpec
+from latesum.experiments.summaries import UNFINISHED, atomic_write
+
+if TYPE_CHECKING:
+    from latesum.experiments.markets.spec import MarketRunSpec
+
+    #: What can be run.
+    AnySpec: TypeAlias = RunSpec | MarketRunSpec
 
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
 #: Leftovers of killed processes are removed when no living one can be writing them.
@@ -50,8 +57,6 @@ class RunStore:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        from latesum._version import __version__
-
         require("pyarrow", "experiments")
         self.folder = Path(folder)
         mark = self.folder / "store.json"
@@ -70,74 +75,44 @@ class RunStore:
                 )
         try:
             (self.folder / "parts").mkdir(parents=True, exist_ok=True)
-            if not mark.exists():
-                self._write_text(mark, json.dumps(ours) + "\n")
-            with written_aside(self.folder / "probe") as aside:
-                aside.touch()
-            self._sweep()
+            with atomic_write(mark) as unfinished:
+                unfinished.write_text(json.dumps(ours) + "\n")
+            for path in self.folder.rglob(f"{UNFINISHED}*"):
+                with contextlib.suppress(FileNotFoundError):
+                    if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
+                        path.unlink()
         except OSError as error:
             raise InvalidInput(
                 f"cannot write in {self.folder}: {error.strerror or error}; choose another folder "
                 "with --out."
             ) from None
 
-    def missing(self, setting: AnySetting, replications: int) -> list[tuple[int, int]]:
-        """The runs that are not there yet, as ranges (first, past the last).
-
-        Args:
-            setting: Whose runs.
-            replications: How many are wanted.
-        """
+    def missing(self, spec: AnySpec, replications: int) -> list[tuple[int, int]]:
+        """The runs that are not there yet, as ranges (first, past the last)."""
         wanted = np.ones(replications, dtype=bool)
-        for first, end, _ in self._parts(setting):
+        for first, end, _ in self._parts(spec):
             wanted[first:end] = False
         edges = np.flatnonzero(np.diff(np.concatenate([[False], wanted, [False]])))
         return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
-    def has(self, setting: AnySetting, first: int, end: int) -> bool:
-        """Whether another process has written exactly this part meanwhile.
-
-        Args:
-            setting: Whose runs.
-            first: The first run of the part.
-            end: The run after its last.
-        """
-        return self._part(setting, first, end).exists()
-
-    def write_part(self, setting: AnySetting, first: int, rows: Rows) -> None:
-        """Keep runs of a setting.
-
-        Args:
-            setting: Whose runs.
-            first: The number of the first.
-            rows: What was measured.
-        """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
+    def write_part(self, spec: AnySpec, first: int, rows: Rows) -> None:
+        """Keep what was measured in the runs from number `first` on."""
+        pa, pq = require("pyarrow", "experiments"), require("pyarrow.parquet", "experiments")
         end = first + len(next(iter(rows.values())))
         columns = {"run": pa.array(range(first, end), pa.int64()), **to_columns(rows)}
-        about = {"setting": json.dumps(setting.to_json(), sort_keys=True)}
-        path = self._part(setting, first, end)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_aside(path) as aside:
+        about = {"spec": json.dumps(spec.to_json(), sort_keys=True)}
+        folder = self._folder(spec)
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_write(folder / f"{first:06d}-{end - 1:06d}.parquet") as unfinished:
             table = pa.table(columns).replace_schema_metadata(about)
-            pq.write_table(table, aside, compression="zstd")
-            _settle(aside)
-            aside.replace(path)
+            pq.write_table(table, unfinished, compression="zstd")
 
-    def read(self, setting: AnySetting, replications: int) -> Rows:
-        """All runs of a setting; they must be there.
-
-        Args:
-            setting: Whose runs.
-            replications: How many.
-        """
-        import pyarrow.parquet as pq
-
+    def read(self, spec: AnySpec, replications: int) -> Rows:
+        """The first `replications` runs of a specification; they must be there."""
+        pq = require("pyarrow.parquet", "experiments")
         found = np.zeros(replications, dtype=bool)
         rows: dict[str, Any] = {}
-        for first, end, path in self._parts(setting):
+        for first, end, path in self._parts(spec):
             if first >= replications:
                 continue
             try:
@@ -145,10 +120,10 @@ class RunStore:
             except (OSError, ValueError) as error:
                 raise InvalidInput(
                     f"{path} cannot be read ({error}); delete it and run again: only its runs "
-                    "are made anew."
+                    "are made again."
                 ) from None
             kept = min(end, replications) - first
-            for name in setting.measures:
+            for name in spec.measures:
                 values = from_column(table[name])
                 if name not in rows:
                     rows[name] = np.zeros((replications, *values.shape[1:]), dtype=values.dtype)
@@ -156,54 +131,44 @@ class RunStore:
             found[first : first + kept] = True
         if not found.all():
             raise InvalidInput(
-                f"{int((~found).sum())} runs of {setting.policy_name} on {setting.problem_name} are "
+                f"{int((~found).sum())} runs of {spec.policy_name} on {spec.problem_name} are "
                 f"missing in {self.folder}; run the experiment again to finish it."
             )
         return rows
 
-    def forget(self, setting: AnySetting) -> None:
-        """Throw runs away.
+    def forget(self, spec: AnySpec) -> None:
+        """Throw the runs of a specification away."""
+        shutil.rmtree(self._folder(spec), ignore_errors=True)
 
-        Args:
-            setting: Whose runs.
-        """
-        import shutil
-
-        shutil.rmtree(self.folder / "parts" / setting.digest, ignore_errors=True)
-
-    def claim(self, name: str, settings: Sequence[AnySetting], about: Mapping[str, Any]) -> Path:
-        """Say in a folder `name` what the experiment is; returns the folder.
+    def claim(self, name: str, specs: Sequence[AnySpec], about: Mapping[str, Any]) -> None:
+        """Say in a folder what the experiment is that it holds.
 
         Args:
             name: The folder, within that of the store.
-            settings: What is run.
-            about: What to write down. If it has a "source", the file that the experiment comes from,
-                a folder that holds another experiment from another file is refused.
+            specs: What is run.
+            about: What to write down. If it has a "source", the file that the experiment comes
+                from, a folder that holds another experiment from another file is refused.
         """
-        folder = self.folder / name
-        path = folder / "manifest.json"
-        content = {
-            "store": RUNS_VERSION,
-            **about,
-            "settings": [
-                {"problem": each.problem_name, "policy": each.policy_name, "parts": each.digest}
-                for each in settings
-            ],
-        }
+        path = self.folder / name / "manifest.json"
+        parts = [
+            {"problem": each.problem_name, "policy": each.policy_name, "parts": each.digest}
+            for each in specs
+        ]
         there: dict[str, Any] = {}
         with contextlib.suppress(OSError, ValueError):
             there = json.loads(path.read_text())
         source = there.get("source", about.get("source"))
-        if source != about.get("source") and there.get("settings") != content["settings"]:
+        if source != about.get("source") and there.get("specs") != parts:
             raise InvalidInput(
-                f"{folder} holds the results of another experiment of this name, from {source}; give "
-                "one of them another name, or take another folder with --out."
+                f"{path.parent} holds the results of another experiment of this name, from "
+                f"{source}; give one of them another name, or take another folder with --out."
             )
-        folder.mkdir(parents=True, exist_ok=True)
-        self._write_text(path, json.dumps(content, indent=1) + "\n")
-        return folder
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as unfinished:
+            content = {"store": RUNS_VERSION, **about, "specs": parts}
+            unfinished.write_text(json.dumps(content, indent=1) + "\n")
 
-    def merge(self, name: str, results: Results, about: Mapping[str, Any]) -> dict[str, Path]:
+    def merge(self, name: str, results: Results, about: Mapping[str, Any]) -> None:
         """Write the two tables of a finished experiment; the same runs give the same bytes.
 
         Args:
@@ -211,50 +176,22 @@ class RunStore:
             results: All runs.
             about: What to write down in both.
         """
-        import pyarrow.parquet as pq
-
-        folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = {"runs": folder / "runs.parquet", "checkpoints": folder / "checkpoints.parquet"}
+        pq = require("pyarrow.parquet", "experiments")
         tables = {
             "runs": results.to_frame(per="run"),
             "checkpoints": results.to_frame(per="checkpoint"),
         }
         metadata = {"experiment": json.dumps(about, sort_keys=True)}
-        for kind, path in paths.items():
-            with written_aside(path) as aside:
-                table = tables[kind].replace_schema_metadata(metadata)
-                pq.write_table(table, aside, compression="zstd")
-                _settle(aside)
-                aside.replace(path)
-        return paths
+        for kind, table in tables.items():
+            with atomic_write(self.folder / name / f"{kind}.parquet") as unfinished:
+                table = table.replace_schema_metadata(metadata)
+                pq.write_table(table, unfinished, compression="zstd")
 
-    def _parts(self, setting: AnySetting) -> list[tuple[int, int, Path]]:
-        folder = self.folder / "parts" / setting.digest
-        if not folder.is_dir():
-            return []
-        parts = []
-        for path in sorted(folder.iterdir()):
-            if match := _PART.fullmatch(path.name):
-                parts.append((int(match[1]), int(match[2]) + 1, path))
-        return parts
+    def _folder(self, spec: AnySpec) -> Path:
+        return self.folder / "parts" / spec.digest
 
-    def _part(self, setting: AnySetting, first: int, end: int) -> Path:
-        return self.folder / "parts" / setting.digest / f"{first:06d}-{end - 1:06d}.parquet"
-
-    def _write_text(self, path: Path, text: str) -> None:
-        with written_aside(path) as aside:
-            aside.write_text(text)
-            aside.replace(path)
-
-    def _sweep(self) -> None:
-        for path in self.folder.rglob(f"{ASIDE}*"):
-            with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
-                    path.unlink()
-
-
-def _settle(path: Path) -> None:
-    """Make sure that what is renamed is on the disk, not only on its way there."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    def _parts(self, spec: AnySpec) -> list[tuple[int, int, Path]]:
+        folder = self._folder(spec)
+        paths = sorted(folder.iterdir()) if folder.is_dir() else []
+        names = ((_PART.fullmatch(path.name), path) for path in paths)
+        return [(int(match[1]), int(match[2]) + 1, path) for match, path in names if match]

@@ -215,7 +215,7 @@ class CandidateRuns:
                 seed=(*seed, number) if number else seed,
                 reports=Reports(world.bucket_rounds),
                 order="drawn",
-                told=None,
+                given=None,
                 status_quo=world.today,
                 history=world.history if "history" in accepted else 0,
                 measures=("regret", "switches", WINNER, *measures),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latesum._extras import require, save
-from latesum.experiments.figures import COLOURS
-from latesum.experiments.paper.published import PublishedCurve, curves
-from latesum.experiments.results import Floats
-from latesum.experiments.sweeps import SweepResults
+from latesum._extras import figure_class, save
+from latesum.experiments.paper.verdicts import Floats, published_curves
+from latesum.experiments.results import COLORS, Results
+from latesum.experiments.spec import RunSpec
+from latesum.experiments.stats import Z
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_BAND = 1.96
 #: As in the original: what knows only the mean is solid, what knows more is dotted.
 _LINES: tuple[Any, ...] = ("-", (0, (1.2, 1.1)), "--", "-.")
 _PUBLISHED: dict[str, Any] = {"color": "black", "linewidth": 0.8, "zorder": 4}
@@ -25,41 +25,62 @@ _PUBLISHED_POINTS = {**_PUBLISHED, "linestyle": "none", "marker": "x", "markersi
 _FROM_SHARE = 0.0005
 
 
+def draw(
+    figure: str, results: Results, folder: str | Path, kinds: Sequence[str] = ()
+) -> dict[str, Path]:
+    """Draw the figures of one experiment, as PDF and PNG; returns the PNGs by kind.
+
+    Kinds are "figure", "by-delay" and "regret"; all that there are without.
+    """
+    target = Path(folder) / figure
+    target.mkdir(parents=True, exist_ok=True)
+    makers: dict[str, Callable[[str, Results], Figure]] = {
+        "figure": ratio_figure,
+        "by-delay": ratio_by_problem,
+        "regret": lambda figure, made: made.plot(),
+    }
+    if results.base in results.problems:
+        makers = {"figure": over_problems_figure, "regret": regret_at_horizon_figure}
+    return {
+        kind: _write(make(figure, results), target / kind)
+        for kind, make in makers.items()
+        if not kinds or kind in kinds
+    }
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure with small letters, fit for a column or two of print."""
-    require("matplotlib", "plots")
+    figure = figure_class()(figsize=(width, height), layout="constrained")
     import matplotlib
-    from matplotlib.figure import Figure
 
     # Text in PDF as text, not as outlines: some journals ask for it.
     matplotlib.rcParams["pdf.fonttype"] = 42
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def write(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure as PDF and as PNG."""
-    paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
-    for path in paths:
-        save(figure, path)
-        figure.set_layout_engine("none")  # laid out once is enough
-    return paths
-
-
-def ratio_figure(results: SweepResults) -> Figure:
-    """All curves in one frame, as the paper has them, over the published ones."""
-    figure = new_figure(6.4, 4.4)
-    _draw_ratios(figure.subplots(), results, results.problems)
     return figure
 
 
-def ratio_by_problem(results: SweepResults) -> Figure:
+def _write(figure: Figure, path: Path) -> Path:
+    """Write a figure as PDF and as PNG; returns the latter."""
+    save(figure, path.with_suffix(".pdf"))
+    figure.set_layout_engine("none")  # laid out once is enough
+    save(figure, path.with_suffix(".png"))
+    return path.with_suffix(".png")
+
+
+def ratio_figure(name: str, results: Results) -> Figure:
+    """All curves in one frame, as the paper has them, over the published ones."""
+    figure = new_figure(6.4, 4.4)
+    _draw_ratios(figure.subplots(), name, results, results.problems)
+    return figure
+
+
+def ratio_by_problem(name: str, results: Results) -> Figure:
     """The same curves with a frame for each delay, where they do not hide each other."""
     columns = 2
     rows = -(-len(results.problems) // columns)
     figure = new_figure(7.2, 2.7 * rows)
     frames = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
     for axes, problem in zip(frames, results.problems, strict=False):
-        _draw_ratios(axes, results, [problem])
+        _draw_ratios(axes, name, results, [problem])
         axes.set_title(problem, fontsize=9)
     for axes in frames[len(results.problems) :]:
         axes.set_visible(False)
@@ -68,51 +89,37 @@ def ratio_by_problem(results: SweepResults) -> Figure:
     return figure
 
 
-def over_problems_figure(results: SweepResults) -> Figure:
+def over_problems_figure(name: str, results: Results) -> Figure:
     """End ratios over the problems' x: all policies above, those near 1 larger below."""
     figure = new_figure(6.4, 5.6)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-    known = _published(results)
-    x = np.array([results.grid.x[p] for p in results.problems], dtype=float)
+    known, x = published_curves(name), mean_delays(results)
     steepest = max(results.policies, key=lambda policy: _ends(results, policy)[0][-1])
-    for colour, policy in zip(COLOURS, results.policies, strict=False):
+    for color, policy in zip(COLORS, results.policies, strict=False):
         value, error = _ends(results, policy)
         for axes in (above, below):
             if axes is below and policy == steepest:
                 continue
-            axes.errorbar(
-                x,
-                value,
-                yerr=_BAND * error,
-                color=colour,
-                linewidth=1.6,
-                capsize=2,
-                marker="o",
-                markersize=4,
-                label=policy,
-            )
+            style = {"color": color, "linewidth": 1.6, "marker": "o", "markersize": 4, "capsize": 2}
+            axes.errorbar(x, value, yerr=Z * error, label=policy, **style)
             if policy in known:
-                axes.plot(known[policy].x, known[policy].y, **_PUBLISHED_POINTS)
+                axes.plot(*known[policy], **_PUBLISHED_POINTS)
     for axes in (above, below):
         axes.set_ylabel("relative increase in regret")
         axes.grid(True, alpha=0.25, linewidth=0.5)
-    if known:
-        above.plot([], [], label="published", **_PUBLISHED_POINTS)
-    handles, labels = above.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda place: labels[place] == "published")
-    above.legend([handles[i] for i in order], [labels[i] for i in order], fontsize=8, frameon=False)
+    above.plot([], [], label="published", **_PUBLISHED_POINTS)
+    above.legend(fontsize=8, frameon=False)
     below.set_xlabel("mean delay")
     return figure
 
 
-def regret_at_horizon_figure(results: SweepResults) -> Figure:
+def regret_at_horizon_figure(name: str, results: Results) -> Figure:
     """Our own view of a figure over problems: how the runs of each policy are spread."""
     figure = new_figure(2.6 * len(results.policies) + 0.4, 3.4)
     frames = figure.subplots(1, len(results.policies), squeeze=False).ravel()
-    for axes, colour, policy in zip(frames, COLOURS, results.policies, strict=False):
+    for axes, color, policy in zip(frames, COLORS, results.policies, strict=False):
         finals = [results[problem, policy].regrets[:, -1] for problem in results.problems]
-        x = np.array([results.grid.x[problem] or 0.0 for problem in results.problems])
-        _draw_spread(axes, x, np.column_stack(finals), colour, policy)
+        _draw_spread(axes, mean_delays(results), np.column_stack(finals), color, policy)
         axes.set_title(policy, fontsize=9)
         axes.set_ylim(bottom=0)
     figure.supxlabel("mean delay", fontsize=9)
@@ -120,25 +127,27 @@ def regret_at_horizon_figure(results: SweepResults) -> Figure:
     return figure
 
 
-def _draw_spread(axes: Any, x: Any, regrets: Floats, colour: str, label: str) -> None:
+def _draw_spread(axes: Any, x: Any, regrets: Floats, color: str, label: str) -> None:
     """The mean, the median and the range of 90% of the runs, which are the rows."""
     low, median, high = np.quantile(regrets, [0.05, 0.5, 0.95], axis=0)
-    axes.plot(x, regrets.mean(axis=0), color=colour, linewidth=1.4, label=label)
-    axes.plot(x, median, color=colour, linewidth=0.8, linestyle=":")
-    axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(x, regrets.mean(axis=0), color=color, linewidth=1.4, label=label)
+    axes.plot(x, median, color=color, linewidth=0.8, linestyle=":")
+    axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
     axes.grid(True, alpha=0.25, linewidth=0.5)
 
 
-def _draw_ratios(axes: Any, results: SweepResults, problems: list[str]) -> None:
+def _draw_ratios(axes: Any, name: str, results: Results, problems: list[str]) -> None:
     """The curves of some problems, their frame and its legend."""
-    asked = results.experiment.ratio
-    policies = [name for name in results.policies if asked is None or name != asked.policy]
-    for colour, problem in zip(COLOURS, results.problems, strict=False):
+    policies = [policy for policy in results.policies if policy != results.base]
+    for color, problem in zip(COLORS, results.problems, strict=False):
         for line, policy in zip(_LINES, policies, strict=False):
             if problem in problems:
-                _draw_ratio(axes, results, problem, policy, colour, line)
+                _draw_ratio(axes, results, problem, policy, color, line)
+                curve = published_curves(name).get(f"{policy} {problem}")
+                if curve is not None:
+                    _draw_published(axes, curve, color, line)
     axes.set_xlabel("round")
-    axes.set_ylabel(f"regret over that of {asked.policy}" if asked else "ratio of regrets")
+    axes.set_ylabel(f"regret over that of {results.base}")
     axes.set_xlim(0, results.checkpoints[-1])
     axes.set_ylim(bottom=0)
     axes.grid(True, alpha=0.25, linewidth=0.5)
@@ -147,49 +156,55 @@ def _draw_ratios(axes: Any, results: SweepResults, problems: list[str]) -> None:
 
 
 def _draw_ratio(
-    axes: Any, results: SweepResults, problem: str, policy: str, colour: str, line: Any
+    axes: Any, results: Results, problem: str, policy: str, color: str, line: Any
 ) -> None:
-    ratio = results.ratio(problem, policy)
+    ratio, error = results.ratio(problem, policy)
     rounds = results.checkpoints
-    shown = (rounds >= _FROM_SHARE * rounds[-1]) & np.isfinite(ratio.value)
-    low = (ratio.value - _BAND * ratio.error)[shown]
-    high = (ratio.value + _BAND * ratio.error)[shown]
-    axes.fill_between(rounds[shown], low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(rounds[shown], ratio.value[shown], color=colour, linestyle=line, linewidth=1.7)
-    curve = _published(results).get(f"{policy} {problem}")
-    if curve is not None:
-        from matplotlib.colors import to_rgb
-
-        later = curve.x >= _FROM_SHARE * rounds[-1]
-        # A published curve has the colour of ours, only half way to black, and thinner.
-        style = {**_PUBLISHED, "color": tuple(part / 2.2 for part in to_rgb(colour))}
-        axes.plot(curve.x[later], curve.y[later], linestyle=line, **style)
+    shown = (rounds >= _FROM_SHARE * rounds[-1]) & np.isfinite(ratio)
+    low, high = (ratio - Z * error)[shown], (ratio + Z * error)[shown]
+    axes.fill_between(rounds[shown], low, high, color=color, alpha=0.2, linewidth=0)
+    axes.plot(rounds[shown], ratio[shown], color=color, linestyle=line, linewidth=1.7)
 
 
-def _published(results: SweepResults) -> dict[str, PublishedCurve]:
-    return curves(results.experiment.published) if results.experiment.published else {}
+def _draw_published(axes: Any, curve: Floats, color: str, line: Any) -> None:
+    """A published curve has the color of ours, only half way to black, and is thinner."""
+    from matplotlib.colors import to_rgb
+
+    later = curve[:, curve[0] >= _FROM_SHARE * curve[0, -1]]
+    style = {**_PUBLISHED, "color": tuple(part / 2.2 for part in to_rgb(color))}
+    axes.plot(*later, linestyle=line, **style)
 
 
-def _legend(axes: Any, results: SweepResults, policies: list[str], problems: list[str]) -> None:
+def mean_delays(results: Results) -> Floats:
+    """What policies are given as the mean delay of each problem."""
+    given = {
+        spec.problem_name: spec.policy.parameters["mean_delay"]
+        for spec in results.specs
+        if isinstance(spec, RunSpec) and "mean_delay" in spec.policy.parameters
+    }
+    return np.array([given[problem] for problem in results.problems])
+
+
+def _legend(axes: Any, results: Results, policies: list[str], problems: list[str]) -> None:
     from matplotlib.lines import Line2D
 
     entries = []
     if len(problems) > 1:
         entries += [
-            Line2D([], [], color=colour, linewidth=1.7, label=problem)
-            for colour, problem in zip(COLOURS, problems, strict=False)
+            Line2D([], [], color=color, linewidth=1.7, label=problem)
+            for color, problem in zip(COLORS, problems, strict=False)
         ]
-    colour = COLOURS[results.problems.index(problems[0])] if len(problems) == 1 else "0.35"
+    color = COLORS[results.problems.index(problems[0])] if len(problems) == 1 else "0.35"
     entries += [
-        Line2D([], [], color=colour, linestyle=line, linewidth=1.7, label=policy)
+        Line2D([], [], color=color, linestyle=line, linewidth=1.7, label=policy)
         for line, policy in zip(_LINES, policies, strict=False)
     ]
-    if results.experiment.published:
-        entries.append(Line2D([], [], label="published (thin, darker)", **_PUBLISHED))
+    entries.append(Line2D([], [], label="published (thin, darker)", **_PUBLISHED))
     axes.legend(handles=entries, fontsize=7.5, frameon=False, ncols=2 if len(problems) > 1 else 1)
 
 
-def _ends(results: SweepResults, policy: str) -> tuple[Floats, Floats]:
+def _ends(results: Results, policy: str) -> tuple[Floats, Floats]:
     ratios = [results.ratio(problem, policy) for problem in results.problems]
-    value = np.array([ratio.value[-1] for ratio in ratios])
-    return value, np.array([ratio.error[-1] for ratio in ratios])
+    return np.array([ratio[-1] for ratio, _ in ratios]), np.array(
+        [error[-1] for _, error in ratios]
+    )

@@ -12,14 +12,14 @@ import re
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from latesum import _render
 from latesum._extras import require
-from latesum.experiments.paper import PaperRun, draw, published_replications, verdicts
-from latesum.experiments.paper.published import curves
+from latesum.experiments.paper import PaperRun, experiment, published_replications, verdicts
+from latesum.experiments.paper.drawing import draw, mean_delays
+from latesum.experiments.results import Results
 from latesum.experiments.runners import InProcesses
-from latesum.experiments.sweeps import SweepResults
 
 _CAPTIONS = {
     "figure": "Ours with its 95% band (thick), and the published curve (thin, darker).",
@@ -29,16 +29,9 @@ _CAPTIONS = {
 _LIBRARIES = ("latesum", "numpy", "numba", "scipy", "pyarrow", "matplotlib")
 
 
-class Written(NamedTuple):
-    """The report's files, and how many of the end ratios and jumps hold."""
-
-    html: Path
-    markdown: Path
-    ratios: list[verdicts.EndRatio]
-    jumps: list[verdicts.Jumps]
-
-
-def write_report(run: PaperRun, *, workers: int = 1) -> Written:
+def write_report(
+    run: PaperRun, *, workers: int = 1
+) -> tuple[list[verdicts.EndRatio], list[verdicts.Jumps]]:
     """Draw all figures and write report.html and report.md into the folder of the run."""
     folder = run.folder
     # A forked process has the results already; drawing is most of what a quick look takes.
@@ -46,21 +39,22 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
     figures = list(run.results)
 
     def work_out(figure: str) -> tuple[dict[str, Path], list[verdicts.Jumps]]:
-        return draw(run.results[figure], folder), verdicts.jump_times(run.results[figure])
+        results = run.results[figure]
+        return draw(figure, results, folder), verdicts.jump_times(figure, results)
 
     drawn_and_found = [found for _, found in sorted(runner(work_out, figures))]
     jumps = [row for _, rows in drawn_and_found for row in rows]
     ratios = [
         row
         for figure, results in run.results.items()
-        for row in verdicts.end_ratios(results, published_replications(figure))
+        for row in verdicts.end_ratios(figure, results, published_replications(figure))
     ]
     text = _render.render(
         "experiments/paper/report.md.j2",
         run=run,
         ratios=ratios,
         jumps=jumps,
-        most_errors=verdicts.MOST_ERRORS,
+        max_errors=verdicts.MAX_ERRORS,
         holding=sum(row.holds for row in ratios),
         all_jumps=sum(len(row.ours) for row in jumps),
         good_jumps=sum(row.holding for row in jumps),
@@ -77,19 +71,16 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
             for ours, theirs, shift, resolved in zip(
                 row.ours, row.published, row.shifts, row.resolved, strict=True
             )
-            if abs(shift) > verdicts.MOST_SHIFT
+            if abs(shift) > verdicts.MAX_SHIFT
         ],
         machine=f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         versions=f"Python {platform.python_version()}, "
         + ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
-        seeds=", ".join(
-            str(seed) for seed in sorted({each.experiment.seed for each in run.results.values()})
-        ),
+        seeds=", ".join({f"{each.specs[0].fields['seed']}" for each in run.results.values()}),
     )
-    paths = folder / "report.html", folder / "report.md"
-    paths[0].write_text(_as_html(text, folder), encoding="utf-8")
-    paths[1].write_text(text, encoding="utf-8")
-    return Written(*paths, ratios, jumps)
+    (folder / "report.html").write_text(_as_html(text, folder), encoding="utf-8")
+    (folder / "report.md").write_text(text, encoding="utf-8")
+    return ratios, jumps
 
 
 def _as_html(text: str, folder: Path) -> str:
@@ -105,27 +96,24 @@ def _as_html(text: str, folder: Path) -> str:
     return _render.render("experiments/paper/report.html.j2", body=markup(body))
 
 
-def _figure(
-    figure: str, results: SweepResults, drawn: dict[str, Path], folder: Path
-) -> dict[str, Any]:
+def _figure(figure: str, results: Results, drawn: dict[str, Path], folder: Path) -> dict[str, Any]:
     """What the report says of one figure."""
-    asked, theirs = results.experiment, published_replications(figure)
+    asked, theirs = experiment(figure), published_replications(figure)
     ours = {each.specs[0].policy_name: each.replications for each in results}
-    settings = (
-        f"{results.specs[0].horizon:,} rounds, seed {asked.seed}. Runs of each: {_counted(ours)}"
-    )
+    seed = results.specs[0].fields["seed"]
+    conditions = f"{results.specs[0].horizon:,} rounds, seed {seed}. Runs of each: {_counted(ours)}"
     if ours != theirs:
-        settings += f" (published: {_counted(theirs)})"
+        conditions += f" (published: {_counted(theirs)})"
     return {
         "name": figure,
         "title": asked.title,
-        "settings": settings,
+        "conditions": conditions,
         "notes": " ".join(asked.notes.split()),
         "pictures": [
             (_CAPTIONS[kind], path.relative_to(folder).as_posix()) for kind, path in drawn.items()
         ],
         "over_problems": _over_problems(figure, results)
-        if asked.ratio and asked.ratio.problem
+        if results.base in results.problems
         else None,
     }
 
@@ -134,19 +122,20 @@ def _counted(runs: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in runs.items())
 
 
-def _over_problems(figure: str, results: SweepResults) -> tuple[list[str], list[list[str]]]:
+def _over_problems(figure: str, results: Results) -> tuple[list[str], list[list[str]]]:
     """The values of a figure whose curves run over problems: the columns and rows of a table."""
-    known = curves(figure)
+    known = verdicts.published_curves(figure)
     columns = ["mean delay"]
     for policy in results.policies:
         columns += [f"{policy} published", f"{policy} ours"]
     rows = []
-    for place, problem in enumerate(results.problems):
-        rows.append([f"{results.grid.x[problem]:.1f}"])
+    for place, (problem, mean) in enumerate(
+        zip(results.problems, mean_delays(results), strict=True)
+    ):
+        rows.append([f"{mean:.1f}"])
         for policy in results.policies:
-            ratio = results.ratio(problem, policy)
-            ours = f"{ratio.value[-1]:.4f} ± {ratio.error[-1]:.4f}"
-            rows[-1] += [f"{known[policy].y[place]:.4f}", ours]
+            ratio, error = results.ratio(problem, policy)
+            rows[-1] += [f"{known[policy][1, place]:.4f}", f"{ratio[-1]:.4f} ± {error[-1]:.4f}"]
     return columns, rows
 
 

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import csv
+import functools
+import gzip
+import io
 import itertools
 import math
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from latesum.experiments.paper.published import READING_ERROR, bend_near, curves
+from latesum.experiments.results import Results
 from latesum.experiments.run import Run
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.sweeps import SweepResults
+from latesum.experiments.stats import independent_ratio_error
 from latesum.policies import ODAAF
 
+Floats = NDArray[np.float64]
+
+#: Half of the last digit to which the curves were read off.
+READING_ERROR = 0.00005
 #: A ratio may be off by this many combined standard errors.
-MOST_ERRORS = 3.0
+MAX_ERRORS = 3.0
 #: A jump may be off by this share.
-MOST_SHIFT = 0.005
+MAX_SHIFT = 0.005
+
+
+@functools.cache
+def published_curves(figure: str) -> dict[str, Floats]:
+    """The published curves of a figure by their names: rounds (or mean delays), then ratios.
+
+    Figure 5 was published in two panels; what is in both is returned once.
+
+    >>> list(published_curves("5"))
+    ['ODAAF', 'ODAAF-V', 'QPM-D']
+    >>> published_curves("3a")["ODAAF-B Unif(0,100)"][1, -1].item()
+    9.8444
+    """
+    source = files("latesum.experiments.paper").joinpath("data/published-curves.csv.gz")
+    text = gzip.decompress(source.read_bytes()).decode()
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        if row["figure"] == figure and not row["curve"].endswith(" lower"):
+            name = row["curve"].removesuffix(" upper")
+            points.setdefault(name, []).append((float(row["x"]), float(row["y"])))
+    return {name: np.array(values).T for name, values in points.items()}
 
 
 class EndRatio(NamedTuple):
@@ -43,7 +74,7 @@ class EndRatio(NamedTuple):
     @property
     def holds(self) -> bool:
         """Whether the two agree."""
-        return abs(self.errors_apart) <= MOST_ERRORS
+        return abs(self.errors_apart) <= MAX_ERRORS
 
     @property
     def verdict(self) -> str:
@@ -78,7 +109,7 @@ class Jumps(NamedTuple):
     @property
     def holding(self) -> int:
         """How many jumps agree."""
-        return sum(abs(shift) <= MOST_SHIFT for shift in self.shifts)
+        return sum(abs(shift) <= MAX_SHIFT for shift in self.shifts)
 
 
 def digits(number: float, significant: int) -> str:
@@ -94,46 +125,43 @@ def digits(number: float, significant: int) -> str:
     return f"{number:#.{significant}g}".rstrip(".")
 
 
-def end_ratios(results: SweepResults, published_replications: dict[str, int]) -> list[EndRatio]:
+def end_ratios(
+    figure: str, results: Results, published_replications: dict[str, int]
+) -> list[EndRatio]:
     """The ends of all curves of a figure; `published_replications` by policy."""
-    figure = results.experiment.published or results.experiment.name
-    known = curves(figure)
-    rows = []
-    for problem, policy, ratio in results.ratios():
+    known, rows = published_curves(figure), []
+    for one in results:
+        problem, policy = one.problems[0], one.policies[0]
         name = f"{policy} {problem}"
-        if results.experiment.ratio is not None and results.experiment.ratio.problem is not None:
+        if results.base in results.problems:
             if problem != results.problems[-1]:
                 continue  # a figure over problems ends with the last of them
             name = policy
         if name not in known:
             continue
-        theirs = float(ratio.error_if_independent(published_replications[policy])[-1])
-        error = float(ratio.error[-1])
-        combined = math.sqrt(error**2 + theirs**2 + READING_ERROR**2)
-        value = float(ratio.value[-1])
-        rows.append(EndRatio(figure, name, float(known[name].y[-1]), value, error, combined))
+        value, error = (float(each[-1]) for each in results.ratio(problem, policy))
+        below, runs = results.divisor(problem, policy), published_replications[policy]
+        theirs = independent_ratio_error(one.regrets, below.regrets, runs)
+        combined = math.hypot(error, float(theirs[-1]), READING_ERROR)
+        rows.append(EndRatio(figure, name, float(known[name][1, -1]), value, error, combined))
     return rows
 
 
-def jump_times(results: SweepResults) -> list[Jumps]:
+def jump_times(figure: str, results: Results) -> list[Jumps]:
     """The jumps of every curve whose policy plays its blocks at fixed rounds."""
-    figure = results.experiment.published or results.experiment.name
-    known = curves(figure)
-    rows = []
-    for setting in results.grid.settings:
-        name = f"{setting.policy_name} {setting.problem_name}"
-        curve = known.get(name)
-        if not isinstance(setting, RunSpec) or curve is None:
+    known, rows = published_curves(figure), []
+    for one in results:
+        spec, name = one.specs[0], f"{one.policies[0]} {one.problems[0]}"
+        if name not in known or not isinstance(spec, RunSpec):
             continue
-        if not isinstance(setting.prepared[1], ODAAF):
+        if not isinstance(spec.prepared[1], ODAAF):
             continue
         # Most runs drop the worse arm in the same phase; the first such run shows its blocks.
-        final = results[setting.problem_name, setting.policy_name].regrets[:, -1]
-        values, counts = np.unique(np.rint(final * 1e6), return_counts=True)
-        usual = values[np.argmax(counts)]
-        ours = _changes(setting.run(int(np.argmax(np.rint(final * 1e6) == usual))))
-        published = [round(bend_near(curve, jump)) for jump in ours]
-        resolved = [bool(np.abs(curve.x / jump - 1).min() <= MOST_SHIFT) for jump in ours]
+        final = np.rint(one.regrets[:, -1] * 1e6)
+        values, counts = np.unique(final, return_counts=True)
+        ours = _changes(spec.run(int(np.argmax(final == values[np.argmax(counts)]))))
+        published = [round(bend_near(known[name], jump)) for jump in ours]
+        resolved = [bool(np.abs(known[name][0] / jump - 1).min() <= MAX_SHIFT) for jump in ours]
         rows.append(Jumps(figure, name, published, ours, resolved))
     return rows
 
@@ -146,3 +174,29 @@ def _changes(run: Run) -> list[int]:
         for before, after in itertools.pairwise(run.blocks)
         if (gaps[before.arm] > 0) != (gaps[after.arm] > 0)
     ]
+
+
+def bend_near(curve: Floats, expected: float, reach: float = 0.03, span: float = 0.04) -> float:
+    """Where the curve bends most sharply within `reach` of a round, as a share of it.
+
+    Around each of its points there two straight lines that meet in that point are fitted to the
+    curve, over `span` on both sides; the point where they fit best is the bend. A published
+    curve is a chain of points, thinned out where it is straight, so it bends at one of them.
+
+    >>> x = np.arange(1.0, 2000.0)
+    >>> bend_near(np.array([x, np.abs(x - 1000.0)]), 1015)
+    1000.0
+    """
+    rounds, ratios = curve
+    x = np.linspace(expected * (1 - span), min(expected * (1 + span), rounds[-1]), 241)
+    y = np.interp(x, rounds, ratios)
+    points = rounds[np.abs(rounds / expected - 1) <= reach]
+    if len(points) == 0:
+        return float(rounds[np.argmin(np.abs(rounds - expected))])
+    misfits = []
+    for point in points:
+        after = (x - point) / expected
+        basis = np.stack([np.ones_like(x), after, np.maximum(after, 0.0)], axis=1)
+        fitted = basis @ np.linalg.lstsq(basis, y, rcond=None)[0]
+        misfits.append(float(((y - fitted) ** 2).sum()))
+    return float(points[int(np.argmin(misfits))])
