@@ -25,7 +25,7 @@ THREE = [Beta(2, 2), Uniform(0.2, 0.9), Discrete([0, 0.5, 1], [0.3, 0.3, 0.4])]
 
 
 def arms_of(problem, policy, horizon, seed):
-    played = run(problem, policy, horizon, seed_sequence=np.random.SeedSequence(seed), record=True)
+    played = run(problem, policy, horizon, seed_sequence=np.random.SeedSequence(seed))
     return np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist()
 
 

@@ -51,7 +51,7 @@ def made_for(make, problem):
 
 def arms_of(problem, policy, horizon=HORIZON, seed=7):
     seed_sequence = np.random.SeedSequence(seed)
-    played = run(problem, policy, horizon, seed_sequence=seed_sequence, record=True)
+    played = run(problem, policy, horizon, seed_sequence=seed_sequence)
     return np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist()
 
 

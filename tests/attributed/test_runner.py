@@ -1,4 +1,4 @@
-"""Runs as a whole: checkpoints, long delays, memory, progress, interrupts."""
+"""Runs as a whole: checkpoints, long delays, memory."""
 
 import tracemalloc
 
@@ -20,7 +20,7 @@ def seed(number=3):
 def test_checkpoints_count_plays():
     policy = QPMD("ucb1", 2)
     stops = np.array([1, 2, 100, runner.CHUNK, runner.CHUNK + 1, 40_000])
-    played = run(PROBLEM, policy, 40_000, seed_sequence=seed(), checkpoints=stops, record=True)
+    played = run(PROBLEM, policy, 40_000, seed_sequence=seed(), checkpoints=stops)
     arms = np.repeat(played.arms, np.diff([*played.starts, 40_000]))
     for stop, plays in zip(stops, played.plays, strict=True):
         assert plays.tolist() == np.bincount(arms[:stop], minlength=2).tolist()
@@ -58,7 +58,7 @@ def test_delays_far_beyond_the_ring(policy, monkeypatch):
         else plain.DelayedUCB1(2)
     )
     arms, _ = plain.play(problem, version, horizon, seed())
-    played = run(problem, policy, horizon, seed_sequence=seed(), record=True)
+    played = run(problem, policy, horizon, seed_sequence=seed())
     assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
 
 
@@ -68,7 +68,7 @@ def test_a_heavy_tail_at_full_size():
     horizon = 150_000
     arms, arrived = plain.play(problem, plain.DelayedUCB1(2), horizon, seed())
     assert arrived < horizon
-    played = run(problem, DelayedUCB1(2), horizon, seed_sequence=seed(), record=True)
+    played = run(problem, DelayedUCB1(2), horizon, seed_sequence=seed())
     assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
 
 
@@ -82,20 +82,6 @@ def test_memory_grows_with_the_delay_and_not_with_the_horizon():
 
     memory_of(1_000)
     assert memory_of(1_000_000) < 1.1 * memory_of(100_000)
-
-
-def test_progress_is_reported_and_can_interrupt():
-    seen = []
-    run(PROBLEM, QPMD("ucb1", 2), 600_000, seed_sequence=seed(), progress=seen.append)
-    assert seen[-1] == 600_000
-    assert seen == sorted(seen)
-    assert len(seen) == 2
-
-    def interrupt(rounds):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(PROBLEM, QPMD("ucb1", 2), 10**9, seed_sequence=seed(), progress=interrupt)
 
 
 def test_the_same_luck_for_every_policy():
@@ -126,7 +112,6 @@ def test_rewards_that_cannot_change_the_choice_change_nothing_else(problem):
         horizon,
         seed_sequence=seed(),
         checkpoints=stops,
-        record=True,
     )
     assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
     assert played.plays.tolist() == counts

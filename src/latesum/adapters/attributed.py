@@ -1,7 +1,7 @@
 """Policies of other libraries with attributed feedback on latesum's problems.
 
 Such a policy is a reference: it learns which arm earned a reward, which totals do not say. With
-`credit="playing"` it learns what a user of totals could tell it, and one sees the effect of anonymity.
+`credit="playing"` it learns what a user of totals could tell it: the effect of anonymity.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from latesum.experiments.spec import POLICY, WORLD, RunSpec
 from latesum.policies import Play, PolicySpec
 from latesum.simulation import FieldProblem, Problem
 
-#: Whom a reward that arrives is credited to: "paid", the arm that earned it; "playing", the arm that
-#: is played when it arrives.
+#: Whom a reward that arrives is credited to: "paid", the arm that earned it; "playing", the arm
+#: that is played when it arrives.
 Credit = Literal["paid", "playing"]
 
 
@@ -37,12 +37,7 @@ class AttributedPlayer(Protocol):
         ...
 
     def observe(self, arm: int, reward: float) -> None:
-        """Learn from a reward.
-
-        Args:
-            arm: The arm that it is credited to.
-            reward: What arrived.
-        """
+        """Learn from a reward that is credited to this arm."""
         ...
 
 
@@ -96,15 +91,12 @@ def compare_attributed(
 ) -> Results:
     """Play policies of other libraries; the result is as `compare` makes it.
 
-    Rewards and delays of a round are those that latesum's own attributed baselines meet with the same
-    seed and number of the run.
+    Rewards and delays of a round are those that latesum's own attributed baselines meet with the
+    same seed and number of the run.
 
     Args:
-        problem: What is played.
         policies: By name, a function that takes a seed and makes a new policy.
-        horizon: The number of rounds.
         replications: How often each policy is run.
-        seed: The same seed gives the same draws.
         credit: "paid": a reward is credited to the arm that earned it, when it arrives. "playing":
             the total that arrives in a round is credited to the arm of that round.
         beside: A comparison on the same problem with the same horizon and seed; its policies come
@@ -137,8 +129,8 @@ def compare_attributed(
         for part, ours in (specs[0].about | {"replications": replications}).items():
             if there.get(part) != ours:
                 raise InvalidInput(
-                    f"the comparison beside has {part} {there.get(part)!r}, and here it is {ours!r}: "
-                    "only what is alike stands in one table."
+                    f"the comparison beside has {part} {there.get(part)!r}, and here it is "
+                    f"{ours!r}: only what is alike stands in one table."
                 )
         if taken := sorted(set(beside.policies) & set(policies)):
             raise InvalidInput(

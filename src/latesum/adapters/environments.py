@@ -1,7 +1,8 @@
 """A problem as a Gymnasium environment: one step per round, or one step per block.
 
-What arrives is the reward of a step, whichever plays earned it: an agent that takes it for what its
-last action was worth makes the mistake that this field is about. `info["regret"]` is the regret so far.
+What arrives is the reward of a step, whichever plays earned it: an agent that takes it for what
+its last action was worth makes the mistake that this field is about. `info["regret"]` is the regret
+so far.
 """
 
 from __future__ import annotations
@@ -41,11 +42,9 @@ class _ProblemEnv(gymnasium.Env[Floats, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Begin anew, with nothing under way.
+        """Begin anew, with nothing in flight; `options` are refused.
 
-        Args:
-            seed: The same seed gives the same rewards and delays for the same actions.
-            options: None is known, and any is refused.
+        The same seed gives the same rewards and delays for the same actions.
         """
         super().reset(seed=seed)
         if options:
@@ -78,9 +77,7 @@ class _ProblemEnv(gymnasium.Env[Floats, Any]):
 class RoundEnv(_ProblemEnv):
     """One step is one round: the action is an arm, the observation and the reward are what arrives.
 
-    Args:
-        problem: What is played.
-        horizon: The rounds of an episode, after which it is truncated.
+    An episode is truncated after `horizon` rounds.
 
     >>> from latesum import Problem
     >>> env = RoundEnv(Problem([0.5, 0.6], "constant(2)"), horizon=1_000)
@@ -96,11 +93,7 @@ class RoundEnv(_ProblemEnv):
         self.observation_space = gymnasium.spaces.Box(0.0, most, (1,), np.float64)
 
     def step(self, action: int) -> StepResult:
-        """Play an arm for one round.
-
-        Args:
-            action: The arm.
-        """
+        """Play an arm for one round."""
         total, over = self._played(int(action), 1)
         return np.array([total]), total, False, over, self._info()
 
@@ -110,11 +103,6 @@ class BlockEnv(_ProblemEnv):
 
     An observation is the total, the rounds and the arm of the last block. The last block of an
     episode ends with it, however long it was meant to be.
-
-    Args:
-        problem: What is played.
-        horizon: The rounds of an episode, after which it is truncated.
-        lengths: The rounds that a block can have.
 
     >>> from latesum import Problem
     >>> env = BlockEnv(Problem([0.5, 0.6], "uniform(0, 9)"), horizon=1_000, lengths=(10, 100))
@@ -138,11 +126,7 @@ class BlockEnv(_ProblemEnv):
         self.observation_space = gymnasium.spaces.Box(np.zeros(3), high, (3,), np.float64)
 
     def step(self, action: Any) -> StepResult:
-        """Play an arm for some rounds.
-
-        Args:
-            action: The arm, and the place of the number of rounds in `lengths`.
-        """
+        """Play an arm; the action is the arm and the index of the rounds in `lengths`."""
         arm, length = (int(each) for each in action)
         before = self._info()["rounds"] if self._world is not None else 0
         total, over = self._played(arm, self.lengths[length])
@@ -152,7 +136,7 @@ class BlockEnv(_ProblemEnv):
 
 
 def _most_at_once(problem: Problem, horizon: int) -> float:
-    """The most that can arrive in one round: all that is under way, each reward at most 1."""
+    """The most that can arrive in one round: all that is in flight, each reward at most 1."""
     bounds = [delay.bound for delay in problem.delays]
     longest = horizon - 1 if None in bounds else max(bound or 0 for bound in bounds)
     return float(min(longest + 1, horizon))

@@ -36,11 +36,11 @@ def play_rounds(run, rewards, delays, played, flight, ring, policy, arms, surviv
         now = run.now
         arm = _choose(now, policy, arms, survival, changes, rng)
         arms[arm].plays += 1
-        place = now & chunk
-        played[place] = arm
-        delay = delays[min(arm, len(delays) - 1), place]
+        index = now & chunk
+        played[index] = arm
+        delay = delays[min(arm, len(delays) - 1), index]
         if delay < run.horizon - now:
-            node = _new_node(now + delay, arm, rewards[arm, place], run, flight)
+            node = _new_node(now + delay, arm, rewards[arm, index], run, flight)
             _append(node, arm if delay <= mask else -1, ring[(now + delay) & mask], flight)
         else:
             run.unseen += 1
@@ -152,8 +152,8 @@ def _feed(reward, policy, arms, rng):
 def _play_leader(run, rewards, delays, played, flight, ring, policy, arms):
     """QPM-D with UCB1: play on while UCB1 surely stays with its leader.
 
-    The rounds are those of `play_rounds`, without a look at single rewards: a slot's count and total
-    are enough while all its rewards are the leader's, and the lead is positive even if zeros
+    The rounds are those of `play_rounds`, without a look at single rewards: a slot's count and
+    total are enough while all its rewards are the leader's, and the lead is positive even if zeros
     come first. This is most of a run, and several times as fast.
     """
     mask, chunk = len(ring) - 1, len(played) - 1
@@ -169,11 +169,11 @@ def _play_leader(run, rewards, delays, played, flight, ring, policy, arms):
             break
         if lead <= rival * most or fed + most > most_fed:
             break
-        place = now & chunk
-        played[place] = arm
-        delay = delays[row, place]
+        index = now & chunk
+        played[index] = arm
+        delay = delays[row, index]
         if delay < horizon - now:
-            node = _new_node(now + delay, arm, rewards[arm, place], run, flight)
+            node = _new_node(now + delay, arm, rewards[arm, index], run, flight)
             _append(node, arm if delay <= mask else -1, ring[(now + delay) & mask], flight)
         else:
             run.unseen += 1

@@ -75,8 +75,8 @@ class AttributedPolicy(ABC):
         if cls.__module__ != __name__:
             raise InvalidInput(
                 f"{cls.__name__} cannot extend an attributed baseline: its rule is compiled, and a "
-                "method of yours would never be called. Use a baseline as it is, or play a policy of "
-                "your own with latesum.adapters.compare_attributed."
+                "method of yours would never be called. Use a baseline as it is, or play a policy "
+                "of your own with latesum.adapters.compare_attributed."
             )
 
     @property
@@ -90,24 +90,8 @@ class AttributedPolicy(ABC):
         values = ((each, getattr(self, each.name)) for each in dataclasses.fields(self))  # type: ignore[arg-type]
         return {each.name: value for each, value in values if value != each.default}
 
-    @classmethod
-    def prior_knowledge(
-        cls, known: Mapping[str, Any], written: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """What this policy takes of what is known of a problem, beside the parameters written.
-
-        Args:
-            known: Facts about the problem, by the names of parameters.
-            written: The parameters that are given already.
-        """
-        return dict(known)
-
     def check(self, problem: Problem) -> None:
-        """Refuse a problem that this policy cannot play; warn about wrong prior knowledge.
-
-        Args:
-            problem: The problem to play.
-        """
+        """Refuse a problem that this policy cannot play; warn about wrong prior knowledge."""
         if problem.n_arms != self.n_arms:
             raise InvalidInput(
                 f"{self.name} was made for {self.n_arms} arms and the problem has "
@@ -116,11 +100,7 @@ class AttributedPolicy(ABC):
 
     @abstractmethod
     def new_state(self, rng: np.random.Generator) -> PolicyState:
-        """The arrays of this policy before its first round.
-
-        Args:
-            rng: The generator that the policy draws from.
-        """
+        """The arrays of this policy before its first round; it draws from `rng`."""
 
     def _repr_html_(self) -> str:
         knowledge = f"Attributed feedback; knowledge of the delay: {self.delay_knowledge}."
@@ -210,14 +190,12 @@ class QPMD(AttributedPolicy):
                 )
 
     @classmethod
-    def prior_knowledge(
-        cls, known: Mapping[str, Any], written: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        told = {"base": "ucb1", **known}
+    def prior_knowledge(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> Any:
+        """What it takes of what is known of a problem, beside the parameters that are written."""
         base = BASES.get(written.get("base", "ucb1"))
-        if base is None or base.parameter != "horizon":
-            told.pop("horizon", None)
-        return told
+        takes_horizon = base is not None and base.parameter == "horizon"
+        kept = {key: each for key, each in known.items() if key != "horizon" or takes_horizon}
+        return {"base": "ucb1", **kept}
 
     @property
     def name(self) -> str:
@@ -252,22 +230,17 @@ class QPMD(AttributedPolicy):
 class SDB(QPMD):
     """SDB (stochastic delayed bandits): QPM-D with a heuristic; must know the largest delay.
 
-    It is called SBD in the ODAAF paper. While the base waits for an arm, a heuristic that uses every
-    received reward at once may play another one, unless that arm has `max_delay` rewards that the
-    base has not used, queued or in flight. So the base always gets its turn.
+    It is called SBD in the ODAAF paper. While the base waits for an arm, a heuristic that uses
+    every received reward at once may play another one, unless that arm has `max_delay` rewards that
+    the base has not used, queued or in flight. So the base always gets its turn.
 
     The limit is from memory of the paper. There the heuristic gives a distribution over arms;
     here it names one.
 
     Args:
-        base: The base policy, as for `QPMD`.
-        n_arms: The number of arms.
-        exploration: As for `QPMD`.
-        horizon: As for `QPMD`.
-        arm: As for `QPMD`.
         heuristic: "thompson" draws from Beta(1 + sum, 1 + count - sum) of what was received;
             "greedy" takes the largest received mean, and the base's arm while there is none.
-        max_delay: The largest delay.
+        max_delay: The largest delay. The other arguments are those of `QPMD`.
 
     >>> SDB("ucb1", n_arms=2, heuristic="greedy", max_delay=100).name
     'SDB (UCB1, greedy)'
@@ -318,12 +291,11 @@ class SDB(QPMD):
 class DelayedUCB1(AttributedPolicy):
     """Delayed-UCB1: UCB1 on the rewards received so far; no delay knowledge.
 
-    The index of an arm is the mean of its s received rewards plus sqrt(exploration ln t / s) after t
-    rounds. An arm without received rewards comes first; of several, the one played least. Without
+    The index of an arm is the mean of its s received rewards plus sqrt(exploration ln t / s) after
+    t rounds. An arm without received rewards comes first; of several, the one played least. Without
     delay it is UCB1.
 
     Args:
-        n_arms: The number of arms.
         exploration: The factor in the index; 2 is UCB1's.
 
     >>> DelayedUCB1(n_arms=2).name
@@ -358,8 +330,8 @@ class DelayedUCB1(AttributedPolicy):
 class DUCB(AttributedPolicy):
     """DUCB, uncensored: plays count by their probability to have arrived; must know the delay.
 
-    With N plays of an arm, each counts towards N~ by the probability F(lag) that it has arrived. The
-    index in round t is received / N~ + sqrt(N / N~) sqrt((1 + epsilon) ln t / (2 N~)). The first
+    With N plays of an arm, each counts towards N~ by the probability F(lag) that it has arrived.
+    The index in round t is received / N~ + sqrt(N / N~) sqrt((1 + epsilon) ln t / (2 N~)). The first
     plays take each arm once, in random order. An arm with N~ = 0 comes first; of several, the one
     played least.
 
@@ -475,11 +447,7 @@ class KLDUCB(DUCB):
     arrived, is dominated by a Poisson variable. It explores less than DUCB where rewards are rare
     (means below about 1/4) and more where they are not.
 
-    Args:
-        delay: As for `DUCB`.
-        n_arms: The number of arms.
-        epsilon: As for `DUCB`.
-        cdf_horizon: As for `DUCB`.
+    The arguments are those of `DUCB`.
 
     >>> KLDUCB("uniform(0, 50)", n_arms=2).name
     'KL-DUCB'
@@ -501,10 +469,6 @@ class ImprovedUCB(AttributedPolicy):
     or when T D^2 would be below e; then the arm with the best mean is played.
 
     ODAAF extends it to delayed, aggregated feedback.
-
-    Args:
-        n_arms: The number of arms.
-        horizon: The number of rounds, T.
 
     >>> ImprovedUCB(n_arms=2, horizon=250_000).name
     'Improved UCB'

@@ -1,12 +1,12 @@
 """Runs of attributed baselines.
 
-Rewards and delays are drawn ahead in chunks of rounds, from streams of their own. So policies run with
-one seed meet the same rewards and delays in the same rounds, and a run depends on its seed alone.
+Rewards and delays are drawn ahead in chunks of rounds, from streams of their own. So policies run
+with one seed meet the same rewards and delays in the same rounds, and a run depends on its seed
+alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,13 +18,11 @@ from latesum.attributed.policies import AttributedPolicy, Integers, PolicyState
 from latesum.simulation.problem import Problem
 from latesum.simulation.rewards import Bernoulli
 
-#: Rounds per chunk of draws and per compiled call, a power of two. A part of what a seed means: with
-#: another number some delays are drawn in another order.
+#: Rounds per chunk of draws and per compiled call, a power of two. A part of what a seed means:
+#: with another number some delays are drawn in another order.
 CHUNK = 1 << 15
 #: The longest ring of rounds for rewards in flight; longer delays go round it more than once.
 MAX_RING = 1 << 18
-#: Chunks between two calls of `progress`.
-_PROGRESS_EVERY = 16
 
 
 @dataclass(frozen=True)
@@ -35,15 +33,15 @@ class AttributedRun:
         plays: At [c, a] the plays of arm a in the first checkpoints[c] rounds.
         last_arm: The arm of the last round.
         switches: The number of rounds whose arm differs from the round before.
-        starts: The first round, from 0, of each block of one arm, where recorded.
-        arms: The arm of each block, where recorded.
+        starts: The first round, from 0, of each block of one arm.
+        arms: The arm of each block.
     """
 
     plays: Integers
     last_arm: int
     switches: int
-    starts: Integers | None = None
-    arms: Integers | None = None
+    starts: Integers
+    arms: Integers
 
 
 def run(
@@ -53,20 +51,11 @@ def run(
     *,
     seed_sequence: np.random.SeedSequence,
     checkpoints: Integers | None = None,
-    progress: Callable[[int], object] | None = None,
-    record: bool = False,
 ) -> AttributedRun:
     """Play `policy` for `horizon` rounds.
 
-    Args:
-        problem: What is played.
-        policy: What decides.
-        horizon: The number of rounds.
-        seed_sequence: Where the random numbers come from.
-        checkpoints: Ascending numbers of rounds after which the plays are noted; by default only
-            the horizon.
-        progress: Called from time to time with the number of rounds done.
-        record: Whether the blocks are recorded too.
+    `checkpoints` are ascending numbers of rounds after which the plays are noted; by default only
+    the horizon.
 
     >>> from latesum.attributed import QPMD
     >>> from latesum.simulation import Problem
@@ -85,30 +74,21 @@ def run(
     plays = np.zeros(problem.n_arms, dtype=np.int64)
     starts, arms = [], []
     last_arm, switches = -1, -1
-    for number, first in enumerate(range(0, horizon, CHUNK)):
+    for first in range(0, horizon, CHUNK):
         played = game.play_chunk(first)
         end = first + len(played)
         changes = np.flatnonzero(played[1:] != played[:-1]) + 1
         if played[0] != last_arm:
             changes = np.insert(changes, 0, 0)
         switches += len(changes)
-        if record:
-            starts.append(first + changes)
-            arms.append(played[changes])
-        for place in np.flatnonzero((first < stops) & (stops < end)):
-            played_here = np.bincount(played[: stops[place] - first], minlength=len(plays))
-            plays_at[place] = plays + played_here
+        starts.append(first + changes)
+        arms.append(played[changes])
+        for index in np.flatnonzero((first < stops) & (stops < end)):
+            played_here = np.bincount(played[: stops[index] - first], minlength=len(plays))
+            plays_at[index] = plays + played_here
         plays_at[stops == end] = game.plays
         plays, last_arm = game.plays, int(played[-1])
-        if progress is not None and ((number + 1) % _PROGRESS_EVERY == 0 or end == horizon):
-            progress(end)
-    return AttributedRun(
-        plays=plays_at,
-        last_arm=last_arm,
-        switches=switches,
-        starts=np.concatenate(starts) if record else None,
-        arms=np.concatenate(arms) if record else None,
-    )
+    return AttributedRun(plays_at, last_arm, switches, np.concatenate(starts), np.concatenate(arms))
 
 
 class Draws:
@@ -126,7 +106,7 @@ class Draws:
         self._shared_rewards = all(isinstance(arm, Bernoulli) for arm in problem.arms)
         self._shared_delays = len(set(problem.delays)) == 1
         self._means = np.array(problem.means, dtype=np.float64)[:, np.newaxis]
-        #: At [arm, place]; all arms share the only row of `delays` where their delays are the same.
+        #: At [arm, index]; all arms share the only row of `delays` where their delays are the same.
         self.rewards: NDArray[np.float64] = np.empty((0, 0))
         self.delays: Integers = np.empty((0, 0), dtype=np.int64)
 
@@ -144,10 +124,10 @@ class Draws:
         ]
         self.delays = np.atleast_2d(drawn[0]) if len(drawn) == 1 else np.stack(drawn)
 
-    def of_play(self, place: int, arm: int) -> tuple[float, int]:
-        """The reward and the delay of a play of `arm` in round `place` of the chunk."""
+    def of_play(self, index: int, arm: int) -> tuple[float, int]:
+        """The reward and the delay of a play of `arm` in round `index` of the chunk."""
         row = min(arm, len(self.delays) - 1)
-        return float(self.rewards[arm, place]), int(self.delays[row, place])
+        return float(self.rewards[arm, index]), int(self.delays[row, index])
 
 
 def _stream(seed_sequence: np.random.SeedSequence, purpose: int, arm: int) -> np.random.Generator:

@@ -75,9 +75,7 @@ def simulate(
     if not isinstance(built, AttributedPolicy):
         return spec.run(number)
     seeds = spec.seeds(number, WORLD)
-    seen = run_attributed(problem, built, spec.horizon, seed_sequence=seeds, record=True)
-    assert seen.starts is not None
-    assert seen.arms is not None
+    seen = run_attributed(problem, built, spec.horizon, seed_sequence=seeds)
     lengths = np.diff(np.append(seen.starts, spec.horizon)).tolist()
     plays = [Play(arm, rounds) for arm, rounds in zip(seen.arms.tolist(), lengths, strict=True)]
     return Run(problem, plays)

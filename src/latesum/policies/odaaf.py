@@ -194,19 +194,21 @@ class ODAAF(Policy):
         return f"while the totals of this phase are awaited{known}"
 
     def _findings(self, units: Units) -> list[str]:
-        findings: list[str] = [
-            f"{self.names[int(arm)]} was dropped after phase {phase}: its mean {units.mean(mean)} is "
-            f"more than {units.difference(tolerance)} below {self.names[int(leader)]}'s "
-            f"{units.mean(best)}."
-            for phase, tolerance, arm, mean, leader, best in self._eliminated
-        ]
-        if self.phase is not None:
-            findings.append(
-                f"Phase {self.phase} plays {', '.join(self.names[arm] for arm in sorted(self._active))} "
-                f"until each has {units.rounds(self.phase_rounds[self._m])} and then drops those more "
-                f"than {units.difference(self._tolerance())} below the best."
+        said = []
+        for phase, tolerance, arm, mean, leader, best in self._eliminated:
+            said.append(
+                f"{self.names[int(arm)]} was dropped after phase {phase}: its mean "
+                f"{units.mean(mean)} is more than {units.difference(tolerance)} below "
+                f"{self.names[int(leader)]}'s {units.mean(best)}."
             )
-        return findings
+        if self.phase is not None:
+            active = ", ".join(self.names[arm] for arm in sorted(self._active))
+            needed = units.rounds(self.phase_rounds[self._m])
+            said.append(
+                f"Phase {self.phase} plays {active} until each has {needed} and then drops those "
+                f"more than {units.difference(self._tolerance())} below the best."
+            )
+        return said
 
 
 class ODAAFB(ODAAF):
