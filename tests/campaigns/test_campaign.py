@@ -4,15 +4,15 @@ import pytest
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign
+from latesum.campaigns.deciding import plays_at
 from latesum.campaigns.describing import describe_event
-from latesum.campaigns.methods import told_plays
 from latesum.campaigns.static_page import status_html
 from latesum.errors import Conflicting, UnknownBucket
 from latesum.policies import Play, registry
 
 
 def told(campaign, **maybe):
-    return told_plays(campaign.state(), campaign.clock(), **maybe)
+    return plays_at(campaign.state(), campaign.clock(), **maybe)
 
 
 def run_days(campaign, clock, days, rate=0.3, *, lag=1):

@@ -13,8 +13,8 @@ from latesum.campaigns.charts import (
     timeline_chart,
     totals_chart,
 )
+from latesum.campaigns.deciding import Replay
 from latesum.campaigns.knowledge import knowledge_of
-from latesum.campaigns.methods import Replay
 from latesum.campaigns.static_page import status_section
 
 SIZES = {"north": 8000, "south": 3000}

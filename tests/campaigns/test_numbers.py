@@ -3,7 +3,7 @@
 import itertools
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.methods import told_plays
+from latesum.campaigns.deciding import plays_at
 from latesum.campaigns.moving import (
     export_campaign,
     exported_log,
@@ -14,7 +14,7 @@ ME = {"user": "an operator", "reason": "a test"}
 
 
 def told(campaign):
-    return told_plays(campaign.state(), campaign.clock())
+    return plays_at(campaign.state(), campaign.clock())
 
 
 def run(campaign, clock, days, rate=0.3):

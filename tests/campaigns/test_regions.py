@@ -9,8 +9,8 @@ import pytest
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.deciding import market_rows
 from latesum.campaigns.importing import import_totals
-from latesum.campaigns.methods import market_rows
 from latesum.campaigns.moving import (
     export_campaign,
     exported_log,
@@ -150,7 +150,8 @@ def test_a_history_is_of_regions_and_may_be_mixed():
     config = CampaignConfig.read({**GIVEN, "history": rows})
     assert len(config.history) == 10
     first = config.history[0]
-    assert (first.label, first.region, first.shares) == ("2026-02-20", "west", ((0, 0.5), (2, 0.5)))
+    assert (first.bucket, first.region) == (config.buckets.number("2026-02-20"), "west")
+    assert first.shown == ((0, 0.5), (2, 0.5))
     for row, says in (
         ({"bucket": "2026-02-20", "total": 4}, "of which region"),
         ({"bucket": "2026-02-20", "region": "east", "total": 4}, "no region 'east'"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.methods import _CHECKPOINT_EVERY, Replay
+from latesum.campaigns.deciding import _CHECKPOINT_EVERY, Replay
 from latesum.policies import Play
 
 

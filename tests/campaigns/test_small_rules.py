@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from latesum.campaigns.methods import told_plays
+from latesum.campaigns.deciding import plays_at
 from latesum.campaigns.terminal_page import gain_sentence
 from latesum.errors import InvalidInput, UnknownBucket
 from latesum.policies import Play
@@ -15,7 +15,7 @@ ME = {"user": "an operator", "reason": "a test"}
 
 
 def told(campaign):
-    return told_plays(campaign.state(), campaign.clock())
+    return plays_at(campaign.state(), campaign.clock())
 
 
 def test_dropping_an_option_ends_an_override_to_it(new_campaign, clock):

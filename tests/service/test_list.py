@@ -7,8 +7,8 @@ from service_settings import SETTINGS
 
 from latesum.campaigns import Campaign
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding
+from latesum.campaigns.state import Event
 from latesum.service.summaries import CampaignSummary, Wanted, count_glances
 
 

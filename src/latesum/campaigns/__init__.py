@@ -6,9 +6,8 @@ from latesum._extras import need
 need("campaigns")  # before anything of it is imported
 
 from latesum.campaigns.campaign import Campaign, system_clock
-from latesum.campaigns.events import Event
 from latesum.campaigns.recording import Recorded
-from latesum.campaigns.state import Decision
+from latesum.campaigns.state import Decision, Event
 from latesum.campaigns.store import Store
 from latesum.errors import Conflicting, Moved, UnknownBucket, UnknownCampaign
 from latesum.files.totals import Row

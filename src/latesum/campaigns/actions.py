@@ -18,9 +18,8 @@ from latesum.campaigns.changes import changed_fields, check_addition, check_new_
 from latesum.campaigns.completeness import effect_on_totals
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import after_the_end, carry
-from latesum.campaigns.events import Event
 from latesum.campaigns.setting_fields import check_printable, read_option_name
-from latesum.campaigns.state import CampaignState
+from latesum.campaigns.state import CampaignState, Event
 from latesum.campaigns.store import Writer
 from latesum.errors import NotPossible
 
@@ -369,7 +368,7 @@ class Request(NamedTuple):
         if self.action == "change":
             changes, before, notes = changed_fields(config, self.body["asked"])
             if not changes.keys().isdisjoint(_ABOUT_TOTALS):
-                after = CampaignConfig.from_json({**config.to_json(), **changes})
+                after = config.with_saved(changes)
                 notes += effect_on_totals(state, after, at)
             return {"changes": changes, "before": before}, " ".join(notes)
         if self.action == "resume" and state.paused is None:
@@ -477,7 +476,7 @@ def _fill_the_pause(writer: Writer, state: CampaignState, at: datetime) -> None:
 
     The present bucket is a part of that: what was answered for it stands.
     """
-    for region, part in state.parts.items():
+    for part in state.parts.values():
         finished, last, buckets = part.finished, part.last, part.config.buckets
         if finished is None or last is None or not buckets.timed:
             return
@@ -488,8 +487,6 @@ def _fill_the_pause(writer: Writer, state: CampaignState, at: datetime) -> None:
                 "right?"
             )
         for bucket in range(last + 1, present + 1):
-            before = part.decisions[bucket - 1]
             ended_before = buckets.end(bucket) <= finished.at
-            choice = carry(before) if ended_before else after_the_end(part, bucket)
-            body = choice.body(buckets.label(bucket))
-            state.apply(writer.append(at, "decision", bucket, body, region))
+            taken = carry if ended_before else after_the_end
+            state.write(writer.append, taken(part, bucket, at))

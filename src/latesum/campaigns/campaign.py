@@ -22,26 +22,25 @@ from latesum.campaigns.actions import (
 from latesum.campaigns.buckets import When
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import (
+    Replay,
     bucket_to_decide,
     carry,
     check_next,
     check_open,
     decide,
     final_decision,
+    plays_at,
 )
-from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
-from latesum.campaigns.methods import Choice, Replay, told_plays
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recording import (
-    Append,
     Recorded,
     Recorder,
     check_gap,
     check_rows,
     why_unknown,
 )
-from latesum.campaigns.state import CampaignState, Decision, decision_of, new_state
+from latesum.campaigns.state import Append, CampaignState, Decision, Event, decision_of
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
@@ -74,7 +73,7 @@ class _Log:
         self._store = store
         self._campaign = campaign
         self._config = config  # as at the campaign's beginning
-        self._state = new_state(config)
+        self._state = CampaignState(config)
 
     def refresh(self) -> CampaignState:
         """What the log adds up to now."""
@@ -93,7 +92,7 @@ class _Log:
             written = True
         finally:
             if not written:  # the state may hold events that were never written
-                self._state = new_state(self._config)
+                self._state = CampaignState(self._config)
 
     def _catch_up(self, read: Callable[[int], list[Event]]) -> CampaignState:
         """Take in what is new. The newest event is read again: is this still the log we know?"""
@@ -103,7 +102,7 @@ class _Log:
             if events[:1] == [known]:
                 del events[0]
             else:  # the database was put back to an earlier state
-                self._state = new_state(self._config)
+                self._state = CampaignState(self._config)
                 events = read(0)
         for event in events:
             self._state.apply(event)
@@ -283,7 +282,7 @@ class Campaign(CampaignActions):
                     choices = decide(state, bucket, now, self._replay)
                 for region, part in state.parts.items():
                     if bucket not in part.decisions:
-                        self._write_decision(bucket, choices[region], now, writer, state, region)
+                        state.write(writer.append, choices[region])
                 return {region: part.decisions[bucket] for region, part in state.parts.items()}
 
     def _misses(self, state: CampaignState, bucket: int) -> bool:
@@ -299,25 +298,12 @@ class Campaign(CampaignActions):
         """No one asked for some buckets before this one: what ran before went on."""
         if not self.config.buckets.timed or state.finished is not None:
             return
-        for region, part in state.parts.items():
+        for part in state.parts.values():
             if part.last is None:
                 continue
             check_gap(bucket - part.last)
             for missed in range(part.last + 1, bucket):
-                choice = carry(part.decisions[missed - 1])
-                self._write_decision(missed, choice, now, writer, state, region)
-
-    def _write_decision(
-        self,
-        bucket: int,
-        choice: Choice,
-        now: datetime,
-        writer: Writer,
-        state: CampaignState,
-        region: str,
-    ) -> None:
-        body = choice.body(self.config.buckets.label(bucket))
-        state.apply(writer.append(now, "decision", bucket, body, region))
+                state.write(writer.append, carry(part, missed, now))
 
     # Recording.
 
@@ -514,7 +500,7 @@ class Campaign(CampaignActions):
         if self.config.is_market:
             raise NotPossible("switchback keeps no state; `status()` says what it has found.")
         with self._one_reading() as state:
-            return self._replay.after(state.config, told_plays(state, self.clock()))
+            return self._replay.after(state.config, plays_at(state, self.clock()))
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit.
@@ -621,7 +607,7 @@ class Campaign(CampaignActions):
         Args:
             sequence: The event's place in the log.
         """
-        state = new_state(self.first_config)
+        state = CampaignState(self.first_config)
         for event in self.history():
             if event.sequence >= sequence:
                 break

@@ -12,30 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
-from latesum.campaigns.before import NO_OPTION
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
-from latesum.campaigns.events import Event
 from latesum.campaigns.market_fields import SWITCHBACK
+from latesum.campaigns.rows import NO_OPTION
 from latesum.campaigns.setting_fields import read_option_name
 from latesum.errors import NotPossible
 from latesum.policies import registry
 
 MAX_OPTIONS = 100
-
-
-def config_after(config: CampaignConfig, event: Event) -> CampaignConfig:
-    """The configuration after an event of the log that changes it."""
-    saved, body = config.to_json(), event.body
-    if event.kind == "add-option":
-        saved["options"] = [*saved["options"], body["name"]]
-    elif event.kind == "rename-option":
-        before = saved["options"][body["option"]]
-        saved["options"] = [body["name"] if each == before else each for each in saved["options"]]
-        if saved.get("status_quo") == before:
-            saved["status_quo"] = body["name"]
-    else:
-        saved |= body["changes"]
-    return CampaignConfig.from_json(saved)
 
 
 def check_new_name(config: CampaignConfig, name: object, renamed: int | None = None) -> str:
@@ -63,8 +47,7 @@ def check_addition(config: CampaignConfig, name: str) -> None:
         )
     if len(config.options) >= MAX_OPTIONS:
         raise NotPossible(f"a campaign has at most {MAX_OPTIONS} options.")
-    added = {**config.to_json(), "options": [*config.options, name]}
-    CampaignConfig.from_json(added).check_policy()
+    config.with_options((*config.options, name)).check_policy()
 
 
 def plain_request(given: Mapping[str, Any]) -> dict[str, Any]:

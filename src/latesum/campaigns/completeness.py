@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import itertools
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
 
 from latesum._durations import duration_text
 from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.rows import Observation
 from latesum.campaigns.setting_fields import Curve
 from latesum.campaigns.state import CampaignState, Value
 
 #: Full buckets that are needed before a curve is fitted to them.
 FEWEST_FULL_BUCKETS = 3
-
-
-class Known(NamedTuple):
-    """What may be used of a bucket at some moment; `share` is how much of the total was in."""
-
-    state: Literal["known", "pending", "missing"]
-    total: float | None = None
-    share: float = 1.0
 
 
 class Completeness:
@@ -56,20 +48,20 @@ class Completeness:
         rounds = self.state.value(bucket).rounds
         return self.config.expected_rounds if rounds is None else rounds
 
-    def known(self, bucket: int) -> Known:
+    def observation(self, bucket: int) -> Observation:
         """What may be used of a bucket now."""
-        value = self.state.value(bucket)
-        if value.status == "missing":
-            return Known("missing")
-        if value.total is None:
-            return Known("missing" if self.too_late(bucket) else "pending")
+        state, value = self.state, self.state.value(bucket)
+        row = Observation(state.region, bucket, value.rounds, state.shares(bucket))
+        if value.status == "missing" or (value.total is None and self.too_late(bucket)):
+            return row._replace(state="missing")
         if value.status == "final":
-            return Known("known", value.total)
-        end = self.end(bucket)
+            return row._replace(total=value.total)
         usable_at = self.usable_at(bucket)
         late_enough = usable_at is not None and usable_at <= self.now
-        share = self._share(value, end) if late_enough else None
-        return Known("pending") if share is None else Known("known", value.total / share, share)
+        share = self._share(value, self.end(bucket)) if late_enough else None
+        if value.total is None or share is None:
+            return row._replace(state="pending")
+        return row._replace(total=value.total / share, share=share)
 
     def too_late(self, bucket: int) -> bool:
         """Whether whatever is said now about a bucket comes too late to be used."""
@@ -81,20 +73,20 @@ class Completeness:
         value = self.state.value(bucket)
         if not self.config.buckets.timed or value.total is None or value.status == "final":
             return False
-        return value.reports[-1].at < self.config.buckets.end(bucket)
+        return value.reports[-1][0] < self.config.buckets.end(bucket)
 
     def says_more(self, bucket: int, value: Value) -> bool:
         """Whether hearing the same total again, now, makes it more complete than it was."""
         end = self.end(bucket)
         if value.total is None or value.status == "final":
             return False
-        if value.reports[-1].at >= self.now:
+        if value.reports[-1][0] >= self.now:
             return False
-        if self.config.buckets.timed and (end is None or value.reports[-1].at < end):
+        if self.config.buckets.timed and (end is None or value.reports[-1][0] < end):
             return end is not None  # it is no longer the total of a part of the bucket
         if self.config.full_after is not None:
-            return end is not None and value.reports[-1].at - end < self.config.full_after
-        before = self._share_at(value.reports[-1].at, end)
+            return end is not None and value.reports[-1][0] - end < self.config.full_after
+        before = self._share_at(value.reports[-1][0], end)
         return before != 1 and before != self._share_at(self.now, end)
 
     def usable_at(self, bucket: int) -> datetime | None:
@@ -112,9 +104,9 @@ class Completeness:
         # The total of a part of its bucket cannot settle: that begins at the end.
         since = max(value.known_at, end) if timed and end is not None else value.known_at
         settled = since + self.config.settling_time
-        for report in value.reports:
-            if report.at >= value.known_at and self._share_at(report.at, end) is not None:
-                return max(settled, report.at)
+        for at, _ in value.reports:
+            if at >= value.known_at and self._share_at(at, end) is not None:
+                return max(settled, at)
         # No share is known for the ages at which it was seen: it is full at the end of the curve.
         if end is None or self.full_age is None:
             return None
@@ -122,7 +114,7 @@ class Completeness:
 
     def _share(self, value: Value, end: datetime | None) -> float | None:
         """The share of a usable total that is in."""
-        share = self._share_at(value.reports[-1].at, end)
+        share = self._share_at(value.reports[-1][0], end)
         if self.full_age is None or end is None or self.now - end < self.full_age:
             return share
         followed = was_followed(value, end, self.full_age, self.config)
@@ -150,13 +142,10 @@ def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime)
         now: The time.
     """
     one, other = Completeness(state, now), Completeness(state, now, config=after)
-    counting = [bucket for bucket in state.decisions if one.known(bucket).state == "known"]
-    stopped = [bucket for bucket in counting if other.known(bucket).state != "known"]
-    scaled = [
-        bucket
-        for bucket in counting
-        if bucket not in stopped and other.known(bucket).total != one.known(bucket).total
-    ]
+    pairs = [(one.observation(bucket), other.observation(bucket)) for bucket in state.decisions]
+    counting = [pair for pair in pairs if pair[0].state == "known"]
+    stopped = [now.bucket for now, then in counting if then.state != "known"]
+    scaled = [then for now, then in counting if then.state == "known" and then.total != now.total]
     said = []
     if stopped:
         moments = [at for bucket in stopped if (at := other.usable_at(bucket)) is not None]
@@ -202,7 +191,7 @@ def was_followed(value: Value, end: datetime, full_age: timedelta, config: Campa
     A file of the last seven days that is read every morning has each day for the last time some
     hours before it is seven days old; that is as near to the end as such a file comes.
     """
-    ages = [report.at - end for report in value.reports if report.at >= end]
+    ages = [at - end for at, _ in value.reports if at >= end]
     length = config.buckets.length or timedelta(0)
     return len(ages) > 1 and ages[-1] >= full_age - length
 
@@ -225,16 +214,16 @@ def fit_curve(
         if value.total is None or value.total <= 0:
             continue
         end = config.buckets.end(bucket)
-        full = value.status == "final" or value.reports[-1].at - end >= full_after
+        full = value.status == "final" or value.reports[-1][0] - end >= full_after
         if not full and now - end >= full_after:
             full = was_followed(value, end, full_after, config)
         if not full:
             continue
         full_buckets += 1
-        for report in value.reports:
-            age = report.at - end
+        for at, total in value.reports:
+            age = at - end
             if timedelta(0) <= age < full_after:
-                seen.setdefault(age // length, []).append((age, report.total, value.total))
+                seen.setdefault(age // length, []).append((age, total, value.total))
     if full_buckets < FEWEST_FULL_BUCKETS:
         return None
     curve: list[tuple[timedelta, float]] = []

@@ -7,7 +7,7 @@ checked then, and is taken as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,12 +26,12 @@ from pydantic import (
 from latesum._checks import InvalidInput, known_name, shortened
 from latesum._durations import parse_duration
 from latesum.campaigns import setting_fields as fields
-from latesum.campaigns.before import PastBucket
 from latesum.campaigns.buckets import KINDS, Buckets, Every
 from latesum.campaigns.market_fields import (
     SWITCHBACK,
     pattern_of,
 )
+from latesum.campaigns.rows import Observation, shown_of
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class CampaignConfig(BaseModel):
         "option), 'none' (nothing) or 'unknown' (the default).",
     )
     history: Annotated[
-        tuple[PastBucket, ...],
+        tuple[Observation, ...],
         PlainValidator(fields.read_history),
         WithJsonSchema({"type": "array", "items": {"type": "object", "required": ["bucket"]}}),
     ] = Field(
@@ -249,6 +249,17 @@ class CampaignConfig(BaseModel):
         except ValidationError as error:
             raise InvalidInput(_sentence(error, type(self))) from None
         return changed.model_copy(update={"history": self.history})
+
+    def with_options(self, options: Sequence[str]) -> CampaignConfig:
+        """The same with one option more, or with another name for one."""
+        quo = self.status_quo
+        if quo in self.options:
+            quo = options[self.option(quo)]
+        return self.model_copy(update={"options": tuple(options), "status_quo": quo})
+
+    def with_saved(self, changes: Mapping[str, Any]) -> CampaignConfig:
+        """The same with other values in some fields, as `to_json` has them."""
+        return self.from_json({**self.to_json(), **changes})
 
     @cached_property
     def buckets(self) -> Buckets:
@@ -329,12 +340,8 @@ class CampaignConfig(BaseModel):
             extra["status_quo"] = self.option(self.status_quo) if is_option else "other"
         if self.history:
             extra["history"] = [
-                (
-                    past.arm,
-                    past.rounds,
-                    None if past.total is None else self.scaled(past.total, past.rounds),
-                )
-                for past in self.history
+                (shown, rounds, None if total is None else self.scaled(total, rounds or 0))
+                for _, _, rounds, shown, total, _, _ in self.history
             ]
         parameters = {**extra, **self.parameters, "n_arms": self.n_options}
         return registry.build(self.policy, **parameters)
@@ -377,7 +384,7 @@ class CampaignConfig(BaseModel):
         if self.status_quo != "none" or self.history:
             before = {
                 "status_quo": self.status_quo,
-                "history": [row.to_json() for row in self.history],
+                "history": [row[:5] for row in self.history],
             }
         if self.regions:
             before["regions"] = list(self.regions)
@@ -428,7 +435,7 @@ class CampaignConfig(BaseModel):
             else tuple((timedelta(seconds=age), share) for age, share in curve),
             # Campaigns of earlier versions took it that nothing ran before.
             status_quo=saved.get("status_quo", "none"),
-            history=tuple(PastBucket.from_json(row) for row in saved.get("history", ())),
+            history=tuple(map(_past_row, saved.get("history", ()))),
             regions=tuple(saved.get("regions", ())),
         )
 
@@ -437,6 +444,12 @@ class CampaignConfig(BaseModel):
 CHANGEABLE = tuple(
     name for name, field in CampaignConfig.model_fields.items() if _CHANGEABLE in field.metadata
 )
+
+
+def _past_row(saved: Sequence[Any]) -> Observation:
+    region, bucket, rounds, shown, total = saved
+    state: Literal["known", "pending"] = "pending" if total is None else "known"
+    return Observation(region, bucket, rounds, shown_of(shown), total, state)
 
 
 def _seconds(value: float | None) -> timedelta | None:

@@ -1,22 +1,70 @@
-"""Decisions: from the state of a campaign to one choice per region, and what a bucket needs for
-it."""
+"""Decisions: rows in, one choice per region out.
+
+A row is what was shown in a bucket of a region and what is known of its total at a time
+(`observations_at`). There are two kinds of methods, and both are functions of the rows: a revised
+total, a late one or a bucket that showed something else is just another row, and a replay of the
+log gives the same decisions.
+
+- A policy: `plays_at` makes plays of the rows, `Replay` gives them to the policy, `ask` decides.
+- The model of `switchback` takes the rows as they are, and decides for all regions together.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum.campaigns.buckets import When
+from latesum._render import counted, rate_text
+from latesum.campaigns.buckets import When, span_text
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.methods import Choice, Replay, choose_by_policy, choose_in_market
+from latesum.campaigns.learning import bucket_word
+from latesum.campaigns.rows import Observation, Shown
 from latesum.campaigns.state import CampaignState, Decision
-from latesum.campaigns.vocabulary import Source
+from latesum.campaigns.vocabulary import Purpose, Source
 from latesum.errors import NotPossible
+from latesum.policies import Play, Policy
+from latesum.policies.estimates import Units
+
+if TYPE_CHECKING:
+    from latesum.markets import MarketConfig, RegionChoice, RegionRow
+
+#: The share of a bucket that a block need not be a bucket longer for.
+_NOT_WORTH_A_BUCKET = 0.1
+_CHECKPOINT_EVERY = 32
+#: What a policy is given in order: a play, or (a number alone) that an option was taken away.
+PlayOrRemoval = Play | int
+#: What a method asks for in a region: arm, purpose, rounds, reason, and the number of the block
+#: that a choice of an arm for a purpose is a part of.
+Asked = tuple[int, Purpose, int | None, str, Callable[[int, Purpose], int]]
+
+
+def observations_at(
+    state: CampaignState, now: datetime, before: int | None = None
+) -> list[Observation]:
+    """The rows of all decided buckets, or of those before one, as they are known at a time.
+
+    Args:
+        state: What the log adds up to.
+        now: The time.
+        before: The bucket that is decided; without it, all.
+    """
+    rows = []
+    for part in state.parts.values():
+        completeness = Completeness(part, now)
+        for bucket in part.decisions:
+            if before is not None and bucket >= before:
+                break
+            rows.append(completeness.observation(bucket))
+    return rows
 
 
 def decide(
     state: CampaignState, bucket: int, now: datetime, replay: Replay | None = None
-) -> dict[str, Choice]:
+) -> dict[str, Decision]:
     """The option for the next bucket in every region, from what is known now.
 
     Args:
@@ -25,35 +73,62 @@ def decide(
         now: Totals are as they are known then.
         replay: The policy as it followed the log so far, which saves time.
     """
-    config = state.config
     last = state.decisions.get(bucket - 1)
-    if last is not None and _goes_on(config, state, last, bucket):
-        reason = f"{last.option} runs to the end of the {_block_name(config)} it began."
-        return {"": Choice(last.arm, last.purpose, "aligned", None, reason, last.number)}
-    ordered = {
-        region: order
-        for region, part in state.parts.items()
-        if (order := _ordered(part, region, bucket)) is not None
-    }
-    if config.is_market:
-        return choose_in_market(state, bucket, now, ordered)
-    return choose_by_policy(state, replay or Replay(), bucket, now, ordered)
+    if last is not None and _is_aligned(state, last, bucket):
+        align = state.config.align
+        block = "week" if align == "week" else f"{align} buckets"
+        reason = f"{last.option} runs to the end of the {block} it began."
+        return {"": _go_on(state, last, "aligned", reason, now)}
+    if state.config.is_market:
+        asked = _ask_market(state, bucket, now)
+    else:
+        asked = {"": _ask_policy(state, bucket, now, replay or Replay())}
+    chosen = {}
+    for region, part in state.parts.items():
+        asked_arm, purpose, rounds, reason, number = asked[region]
+        wanted: tuple[int, Source, str] = (asked_arm, "policy", reason)
+        arm, source, reason = _ordered(part, bucket) or wanted  # people come before the method
+        purpose = purpose if arm == asked_arm else "override"
+        chosen[region] = Decision(
+            bucket,
+            part.config.buckets.label(bucket),
+            part.config.options[arm],
+            arm,
+            purpose,
+            source,
+            rounds,
+            reason,
+            now,
+            None,
+            number(arm, purpose),
+            region,
+        )
+    return chosen
 
 
-def _ordered(part: CampaignState, region: str, bucket: int) -> tuple[int, Source, str] | None:
+def _ordered(part: CampaignState, bucket: int) -> tuple[int, Source, str] | None:
     """What people pinned or paused in a region, with the reason; None if the method decides."""
     last = part.decisions.get(bucket - 1)
     if part.pin is not None:
         option = part.config.options[part.pin.arm]
         return part.pin.arm, "pinned", f"{option} is pinned: {part.pin.reason}"
     if part.paused is not None and last is not None and last.arm not in part.removed:
-        reason = part.paused.body["reason"]
-        return (
-            last.arm,
-            "paused",
-            f"{region or 'The campaign'} is paused, so {last.option} stays: {reason}",
-        )
+        where, reason = part.region or "The campaign", part.paused.body["reason"]
+        return last.arm, "paused", f"{where} is paused, so {last.option} stays: {reason}"
     return None
+
+
+def _is_aligned(state: CampaignState, last: Decision, bucket: int) -> bool:
+    """Whether a bucket is the rest of a whole week, or of as many buckets as stay together."""
+    align, block = state.config.align, state.config.buckets.block
+    if align is None or state.pin is not None or state.paused is not None:
+        return False
+    if last.source in ("pinned", "paused", "reported", "finished") or last.arm in state.removed:
+        return False
+    return block(bucket, align) == block(last.bucket, align)
+
+
+# What a bucket needs to be decided, and buckets that no one asked for.
 
 
 def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> int:
@@ -71,8 +146,7 @@ def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> 
     if bucket < first:
         raise InvalidInput(
             f"the campaign begins with {buckets.label(first)}; {buckets.label(bucket)} is before "
-            "it. "
-            "What was shown then can be recorded, not decided."
+            "it. What was shown then can be recorded, not decided."
         )
     if buckets.timed and bucket > buckets.number(now) + 1:
         raise InvalidInput(
@@ -99,61 +173,352 @@ def check_next(state: CampaignState, bucket: int) -> None:
 def final_decision(state: CampaignState, bucket: int, region: str = "") -> Decision:
     """The option for a bucket of a finished campaign; it is not in the log."""
     assert state.finished is not None
-    config = state.config
-    arm = state.finished.body["option"]
-    label = config.buckets.label(bucket)
-    reason = f"The campaign is finished: {state.finished.body['reason']}"
-    return Decision(
-        bucket,
-        label,
-        config.options[arm],
-        arm,
-        "commit",
-        "finished",
-        None,
-        reason,
-        state.finished.at,
-        None,
-        bucket,
-        region=region,
+    body, at = state.finished.body, state.finished.at
+    reason = f"The campaign is finished: {body['reason']}"
+    chosen = _known(state, bucket, body["option"], "finished", reason, at)
+    return chosen._replace(purpose="commit", region=region)
+
+
+def carry(part: CampaignState, bucket: int, now: datetime) -> Decision:
+    """No one asked for a bucket: what ran went on, and the block ran long."""
+    last = part.decisions[bucket - 1]
+    reason = f"No one asked, so {last.option} is taken to have gone on."
+    return _go_on(part, last, "carried", reason, now)
+
+
+def after_the_end(part: CampaignState, bucket: int, now: datetime) -> Decision:
+    """What ran in a bucket of a campaign that was finished, and is reopened now."""
+    assert part.finished is not None
+    arm = part.finished.body["option"]
+    reason = f"The campaign was finished, so {part.config.options[arm]} was shown."
+    return _known(part, bucket, arm, "finished", reason, now)
+
+
+def fill_in(part: CampaignState, bucket: int, arm: int, now: datetime) -> Decision:
+    """What ran in a bucket before the first question, as it was reported afterwards."""
+    shown = part.config.options[arm]
+    reason = f"Reported afterwards: {shown} was shown before the first question."
+    return _known(part, bucket, arm, "reported", reason, now)
+
+
+def _go_on(
+    part: CampaignState, last: Decision, source: Source, reason: str, now: datetime
+) -> Decision:
+    bucket = last.bucket + 1
+    label = part.config.buckets.label(bucket)
+    return last._replace(
+        bucket=bucket, label=label, source=source, rounds=None, reason=reason, at=now, sequence=None
     )
 
 
-def carry(last: Decision) -> Choice:
-    """No one asked for a bucket: what ran went on, and the block ran long."""
-    reason = f"No one asked, so {last.option} is taken to have gone on."
-    return Choice(last.arm, last.purpose, "carried", None, reason, last.number)
+def _known(
+    part: CampaignState, bucket: int, arm: int, source: Source, reason: str, at: datetime
+) -> Decision:
+    """A bucket of which it is known what is shown, without a method."""
+    config = part.config
+    label, option = config.buckets.label(bucket), config.options[arm]
+    return Decision(
+        bucket, label, option, arm, "override", source, None, reason, at, None, bucket, part.region
+    )
 
 
-def after_the_end(state: CampaignState, bucket: int) -> Choice:
-    """What ran in a bucket of a campaign that was finished, and is reopened now."""
-    finished = state.finished
-    assert finished is not None
-    arm = finished.body["option"]
-    reason = f"The campaign was finished, so {state.config.options[arm]} was shown."
-    return Choice(arm, "override", "finished", None, reason, bucket)
+# Policies.
 
 
-def fill_in(config: CampaignConfig, arm: int, bucket: int) -> Choice:
-    """What ran in a bucket before the first question, as it was reported afterwards."""
-    reason = f"Reported afterwards: {config.options[arm]} was shown before the first question."
-    return Choice(arm, "override", "reported", None, reason, bucket)
+def plays_at(state: CampaignState, now: datetime, before: int | None = None) -> list[PlayOrRemoval]:
+    """What the policy is given at this time of all decided buckets, or those before one.
+
+    - A known total has the purpose of its decision, a pending one is None.
+    - A bucket whose total is missing is an override without a total, so that no policy waits for
+      it; a bucket that showed something else than decided is an override.
+    - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
+      late rewards these are most likely.
+    - The number of a block is the bucket in which it began, as its decision says. Where
+      something else was shown, the number rises where the option changes, and after a removal.
+    """
+    config = state.config
+    removals = sorted(state.removed.items(), key=lambda removal: removal[1])
+    plays: list[PlayOrRemoval] = []
+    last: tuple[int, int, Purpose] | None = None
+    for row in observations_at(state, now, before):
+        bucket, decision = row.bucket, state.decisions[row.bucket]
+        while removals and removals[0][1] <= bucket:
+            plays.append(removals.pop(0)[0])
+            last = None
+        rounds = config.expected_rounds if row.rounds is None else row.rounds
+        total = None if row.total is None else config.scaled(row.total, rounds)
+        if rounds == 0:
+            _add_to_last(plays, total)
+            continue
+        arm = state.shown(bucket)
+        as_decided = arm == decision.arm and row.state != "missing"
+        purpose: Purpose = decision.purpose if as_decided else "override"
+        number = bucket
+        if as_decided:
+            number = decision.number
+        elif last is not None and (arm, purpose) == last[1:]:
+            number = last[0]
+        plays.append(Play(arm, rounds, total, purpose, number))
+        last = (number, arm, purpose)
+    plays.extend(arm for arm, _ in removals)
+    return plays
 
 
-def _goes_on(config: CampaignConfig, state: CampaignState, last: Decision, bucket: int) -> bool:
-    if config.align is None or state.pin is not None:
-        return False
-    if state.paused is not None or last.source in (
-        "pinned",
-        "paused",
-        "reported",
-        "finished",
-    ):
-        return False
-    block = config.buckets.block
-    same = block(bucket, config.align) == block(last.bucket, config.align)
-    return same and last.arm not in state.removed
+def _add_to_last(plays: list[PlayOrRemoval], total: float | None) -> None:
+    if plays and total is not None:
+        last = plays[-1]
+        if isinstance(last, Play) and last.total is not None:
+            plays[-1] = last._replace(total=last.total + total)
 
 
-def _block_name(config: CampaignConfig) -> str:
-    return "week" if config.align == "week" else f"{config.align} buckets"
+class Replay:
+    """A campaign's policy as it follows the log: it goes back only as far as something has changed.
+
+    Where the configuration was changed it is another policy, which learns from the whole log, as if
+    it had been there from the beginning.
+    """
+
+    def __init__(self) -> None:
+        self._config: CampaignConfig | None = None
+        self._plays: list[PlayOrRemoval] = []
+        self._checkpoints: list[tuple[int, Policy]] = []
+
+    def after(self, config: CampaignConfig, plays: list[PlayOrRemoval]) -> Policy:
+        """The policy of this configuration after all these plays, as a fresh one would be."""
+        if self._config is not config and self._config != config:
+            self._plays, self._checkpoints = [], [(0, config.build_policy())]
+        self._config = config
+        same = 0
+        for one, other in zip(self._plays, plays, strict=False):
+            if one != other:
+                break
+            same += 1
+        while self._checkpoints[-1][0] > same:
+            self._checkpoints.pop()
+        count, saved = self._checkpoints[-1]
+        policy = saved.copy()
+        for each in plays[count:]:
+            if isinstance(each, Play):
+                policy.tell(*each)
+            else:
+                policy.drop(each)
+            count += 1
+            if count % _CHECKPOINT_EVERY == 0:
+                self._checkpoints.append((count, policy.copy()))
+        self._plays = plays
+        return policy
+
+
+def _ask_policy(state: CampaignState, bucket: int, now: datetime, replay: Replay) -> Asked:
+    plays = plays_at(state, now, bucket)
+    policy = at_next_block(state, replay.after(state.config, plays), plays)
+    block = policy.ask()
+    last = plays[-1] if plays else None
+
+    def number(arm: int, purpose: Purpose) -> int:
+        # A block that goes on keeps its number; a new one has that of the bucket it begins in.
+        found = policy.number_for(arm, purpose)
+        return found if isinstance(last, Play) and last.number == found else bucket
+
+    reason = _say_block(state.config, block.arm, block.rounds, policy.reason())
+    return block.arm, block.purpose, block.rounds, reason, number
+
+
+def at_next_block(state: CampaignState, policy: Policy, plays: list[PlayOrRemoval]) -> Policy:
+    """The policy at the block that the next bucket is for: a block is a number of whole buckets.
+
+    Once as many buckets were shown as a block was expected to take, less than half a bucket that
+    remains of it counts as played: a whole bucket for the rest would be spent on nothing.
+
+    Args:
+        state: What the log adds up to.
+        policy: The policy after all of `plays`.
+        plays: What it was given.
+    """
+    asked, last = policy.ask(), plays[-1] if plays else None
+    expected = state.config.expected_rounds
+    if not isinstance(last, Play) or asked.number != last.number or 2 * asked.rounds >= expected:
+        return policy
+    block = [each for each in state.decisions.values() if each.number == asked.number]
+    planned = block[0].rounds if block else None
+    if planned is None or len(block) < math.ceil(planned / expected - _NOT_WORTH_A_BUCKET):
+        return policy
+    following = policy.copy()
+    following.tell(asked.arm, asked.rounds, None, asked.purpose, asked.number)
+    return following
+
+
+def _say_block(config: CampaignConfig, arm: int, rounds: int, why: str) -> str:
+    """What a policy asked for, in whole buckets, and why."""
+    buckets = max(1, math.ceil(rounds / config.expected_rounds - _NOT_WORTH_A_BUCKET))
+    return f"{config.options[arm]} for {counted(buckets, bucket_word(config))}, {why}."
+
+
+def units_of(config: CampaignConfig) -> Units:
+    """How a policy's numbers are written in a campaign: in its own unit, and rounds as time."""
+    low, high = config.range
+    return Units(
+        mean=lambda value: rate_text(config.per_round(value), config.range),
+        difference=lambda value: rate_text(value * (high - low), config.range),
+        rounds=lambda rounds: span_text(rounds / config.expected_rounds, config.buckets.every),
+    )
+
+
+def explain_policy(state: CampaignState, policy: Policy, plays: list[PlayOrRemoval]) -> list[str]:
+    """What a policy has found out, and what it asks for next, in buckets.
+
+    Args:
+        state: What the log adds up to.
+        policy: The policy after all of `plays`.
+        plays: What it was given.
+    """
+    following = at_next_block(state, policy, plays)
+    asked = following.ask()
+    said = _say_block(state.config, asked.arm, asked.rounds, following.reason())
+    return [*policy.findings(units_of(state.config)), f"Next: {said}"]
+
+
+# The model of markets.
+
+
+class MarketRows(NamedTuple):
+    """A campaign as a market: the rows and config of its model, counted from `first`.
+
+    Args:
+        rows: What was shown and came in, with the history; bucket 0 is the campaign's `first`.
+        config: The market's.
+        first: The first bucket that was asked for, in the campaign's count.
+        asked: The buckets that were asked for, counted from `first`.
+    """
+
+    rows: list[RegionRow]
+    config: MarketConfig
+    first: int
+    asked: list[int]
+
+
+def market_rows(state: CampaignState, now: datetime, before: int | None = None) -> MarketRows:
+    """What the model is given at this time of all decided buckets, or those before one.
+
+    Args:
+        state: What the log adds up to.
+        now: Totals are as they are known then.
+        before: The bucket that is decided; without it, all.
+    """
+    from latesum.markets import RegionRow
+
+    config = state.config
+    asked = sorted(
+        {
+            bucket
+            for part in state.parts.values()
+            for bucket, decision in part.decisions.items()
+            if decision.source not in ("reported", "carried", "finished")
+            and (before is None or bucket < before)
+        }
+    )
+    first = asked[0] if asked else before or (state.last or 0) + 1
+    counts = config.parameters.get("amounts", "counts") == "counts"
+    since = observations_at(state, now, before)
+    if counts:  # below zero by refunds or noise; the model counts sales
+        since = [row if (row.total or 0) >= 0 else row._replace(total=0.0) for row in since]
+    known = [*config.history, *since]
+    rows = [
+        RegionRow(
+            row.region, row.bucket - first, row.rounds, _by_name(row.shown, config), row.total
+        )
+        for row in known
+    ]
+    rounds_known = any(row.rounds is not None for row in known)
+    market = config.build_market(first, rounds_known=rounds_known)
+    return MarketRows(rows, market, first, [bucket - first for bucket in asked])
+
+
+def _by_name(shown: Shown, config: CampaignConfig) -> str | dict[str, float]:
+    if isinstance(shown, int):
+        return config.options[shown]
+    return {config.options[arm]: share for arm, share in shown}
+
+
+def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, Asked]:
+    """What `switchback` asks for in all regions together."""
+    from latesum.markets import decide as decide_market
+
+    found, options = market_rows(state, now, bucket), state.config.options
+    barred = {
+        region: [options[arm] for arm in part.removed] for region, part in state.parts.items()
+    }
+    choices = decide_market(
+        found.rows, bucket - found.first, found.config, barred=barred, asked=found.asked
+    )
+    new = _never_shown(state, found, choices)
+    asked: dict[str, Asked] = {}
+    for region, part in state.parts.items():
+        choice = choices[region]
+        purpose: Purpose = "learn"
+        if region in new:
+            option, reason = new[region], f"{new[region]}, because it has not been shown yet."
+        else:
+            if choice.purpose == "dwell":
+                choice = choice._replace(option=_chosen_last(part, choice, bucket))
+            purpose = "commit" if choice.purpose == "best" else "learn"
+            option, reason = choice.option, _reason(choice, state.config, found.first)
+        number = _market_number(part.decisions.get(bucket - 1), bucket)
+        asked[region] = options.index(option), purpose, None, reason, number
+    return asked
+
+
+def _market_number(last: Decision | None, bucket: int) -> Callable[[int, Purpose], int]:
+    def number(arm: int, purpose: Purpose) -> int:
+        goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
+        return last.number if last is not None and goes_on else bucket
+
+    return number
+
+
+def _chosen_last(part: CampaignState, choice: RegionChoice, bucket: int) -> str:
+    """What the policy chose last; an order, or what else was shown, ends with its own buckets."""
+    for earlier in range(bucket - 1, 0, -1):
+        decision = part.decisions.get(earlier)
+        if (
+            decision is not None
+            and decision.source == "policy"
+            and decision.arm not in part.removed
+        ):
+            return decision.option
+    return choice.option
+
+
+def _never_shown(
+    state: CampaignState, found: MarketRows, choices: dict[str, RegionChoice]
+) -> dict[str, str]:
+    """Options that were added after the sweep, each in a region of its own where something
+    changes now."""
+    seen = {
+        name
+        for row in found.rows
+        for name in ([row.shown] if isinstance(row.shown, str) else row.shown)
+    }
+    free = [region for region, choice in choices.items() if choice.purpose == "draw"]
+    options = state.config.options
+    chosen = {}
+    for arm, name in enumerate(options):
+        if name in seen or name in {choice.option for choice in choices.values()}:
+            continue
+        able = [region for region in free if arm not in state.parts[region].removed]
+        if able:
+            chosen[able[0]] = name
+            free.remove(able[0])
+    return chosen
+
+
+def _reason(choice: RegionChoice, config: CampaignConfig, first: int) -> str:
+    until = config.buckets.label(choice.until + first)
+    if choice.purpose == "sweep":
+        return f"{choice.option} until {until}: every option is tried once first."
+    if choice.purpose == "dwell":
+        return f"{choice.option} goes on until {until}, when it is decided again."
+    chance = "" if math.isnan(choice.chance) else f" ({choice.chance:.0%} by what is known)"
+    if choice.purpose == "best":
+        return f"{choice.option}, which looks best{chance}; the planned time is over."
+    return f"{choice.option} until {until}, because it may be best{chance}."

@@ -6,10 +6,9 @@ from typing import Any
 
 from latesum._render import counted
 from latesum.campaigns.actions import ACTIONS
-from latesum.campaigns.before import shown_text
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.events import Event
-from latesum.campaigns.state import shown_of
+from latesum.campaigns.rows import shown_of, shown_text
+from latesum.campaigns.state import Event
 from latesum.files import FileForm
 
 

@@ -128,7 +128,7 @@ def _noisy_demand(state: CampaignState, now: datetime) -> Iterator[Finding]:
     """One stream that is too noisy for a comparison: known from the history, before the first decision."""
     if not state.config.is_market or len(state.parts) > 1:
         return
-    from latesum.campaigns.methods import market_rows
+    from latesum.campaigns.deciding import market_rows
     from latesum.markets.readings import noisy_demand
 
     found = market_rows(state, now)
@@ -186,7 +186,7 @@ def _delay_off(own: OwnDelay) -> Finding:
 def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
     """Nothing becomes usable; or nothing is reported at all, though what is there counts."""
     stopped = learning_stopped(state, completeness)
-    reports = [report.at for bucket in state.decisions for report in state.value(bucket).reports]
+    reports = [at for bucket in state.decisions for at, _ in state.value(bucket).reports]
     refused = _refused_imports(state, max(reports, default=None))
     if stopped is not None:
         yield Finding("learns nothing", "alarm", " ".join([stopped, *refused]), "import FILE")

@@ -13,14 +13,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from latesum.campaigns.buckets import span_text
-from latesum.campaigns.health import count_visits
-from latesum.campaigns.methods import (
+from latesum.campaigns.deciding import (
     Replay,
     explain_policy,
     market_rows,
-    told_plays,
+    plays_at,
     units_of,
 )
+from latesum.campaigns.health import count_visits
 from latesum.campaigns.state import CampaignState
 from latesum.markets import Effect, Readings, Winner, readings, winner
 from latesum.policies import Estimate, Policy
@@ -47,7 +47,7 @@ class PolicyKnowledge:
         self, state: CampaignState, now: datetime, replay: Replay, before: int | None = None
     ) -> None:
         self.state, self.config = state, state.config
-        self._told = told_plays(state, now, before)
+        self._told = plays_at(state, now, before)
         self.policy: Policy = replay.after(state.config, self._told)
 
     def estimates(self, level: float, region: str | None = None) -> list[Estimate]:

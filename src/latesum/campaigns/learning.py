@@ -32,7 +32,9 @@ def learning_stopped(state: CampaignState, completeness: Completeness) -> str | 
     config = state.config
     if state.finished is not None:
         return None
-    known = [bucket for bucket in state.decisions if completeness.known(bucket).state == "known"]
+    known = [
+        bucket for bucket in state.decisions if completeness.observation(bucket).state == "known"
+    ]
     batches = sorted({at for bucket in known if (at := completeness.usable_at(bucket)) is not None})
     ended = [bucket for bucket in state.decisions if completeness.end(bucket) is not None]
     since = [
@@ -145,13 +147,13 @@ def growing_totals(state: CampaignState, completeness: Completeness) -> LateGrow
         if end is None or not value.reports:
             continue
         looked_at += 1
-        late = [look.total for look in value.reports if look.at - end > settled]
+        late = [total for at, total in value.reports if at - end > settled]
         # What was seen before the end is the total of a part of the bucket, and had to grow.
-        young = [look.total for look in value.reports if end <= look.at <= end + settled]
+        young = [total for at, total in value.reports if end <= at <= end + settled]
         before = young[-1:] or late[:1]
         if late and late[-1] > before[0] + _NOISE * abs(before[0]):
             grown += 1
-            age = max(age, value.reports[-1].at - end)
+            age = max(age, value.reports[-1][0] - end)
     return LateGrowth(grown, settled, age) if grown >= _FEWEST and 3 * grown >= looked_at else None
 
 

@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import carry, decide
-from latesum.campaigns.events import Event
-from latesum.campaigns.methods import Choice, Replay
-from latesum.campaigns.state import decision_of, new_state
+from latesum.campaigns.deciding import Replay, carry, decide
+from latesum.campaigns.state import CampaignState, Decision, Event, decision_of
 from latesum.campaigns.store import Store, Stored
 from latesum.errors import UnknownCampaign
 
@@ -151,10 +149,10 @@ def replay_log(config: CampaignConfig, events: list[Event]) -> list[Mismatch]:
     Each is taken by the config by which it was taken; `config` are
     those of the beginning.
     """
-    state = new_state(config)
+    state = CampaignState(config)
     replay = Replay()
     found = []
-    choices: dict[str, Choice] = {}
+    choices: dict[str, Decision] = {}
     together: int | None = None  # all regions are decided together, and written one by one
     for event in events:
         if event.kind != "decision" or event.body["source"] in ("reported", "finished"):
@@ -163,7 +161,7 @@ def replay_log(config: CampaignConfig, events: list[Event]) -> list[Mismatch]:
             assert event.bucket is not None
             if event.body["source"] == "carried":
                 together = None
-                choice = carry(state.parts[event.region].decisions[event.bucket - 1])
+                choice = carry(state.parts[event.region], event.bucket, event.at)
             else:
                 if together != event.bucket:
                     choices = decide(state, event.bucket, event.at, replay)

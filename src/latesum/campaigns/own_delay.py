@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput
 from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.deciding import plays_at
 from latesum.campaigns.learning import bucket_word
-from latesum.campaigns.methods import told_plays
 from latesum.campaigns.state import CampaignState
 from latesum.policies import Play
 
@@ -84,7 +84,7 @@ def _from_switches(state: CampaignState, now: datetime) -> OwnDelay | None:
     told = config.parameters.get("mean_delay")
     if not isinstance(told, int | float) or told <= 0:
         return None
-    plays = [each for each in told_plays(state, now) if isinstance(each, Play)]
+    plays = [each for each in plays_at(state, now) if isinstance(each, Play)]
     before: int | None = None
     if len(plays) > _MAX_PLAYS:
         before = plays[-_MAX_PLAYS - 1].arm
@@ -204,20 +204,20 @@ def _triangle(state: CampaignState) -> dict[tuple[int, int], float]:
     buckets = state.config.buckets
     reported: dict[int, dict[int, float]] = {}
     for bucket, value in state.values.items():
-        for report in value.reports:
+        for at, total in value.reports:
             # What is read in a bucket is what was known at the end of the one before.
-            as_of = buckets.number(report.at) - 1
+            as_of = buckets.number(at) - 1
             if as_of >= bucket:
-                reported.setdefault(bucket, {})[as_of] = report.total
+                reported.setdefault(bucket, {})[as_of] = total
     looks = sorted({as_of for row in reported.values() for as_of in row})
     oldest = max((as_of - bucket for bucket, row in reported.items() for as_of in row), default=0)
     known: dict[tuple[int, int], float] = {}
     for bucket, row in reported.items():
-        total: float | None = None
+        last: float | None = None
         for as_of in looks:
-            total = row.get(as_of, total)
-            if total is not None and as_of <= bucket + oldest:
-                known[bucket, as_of] = total
+            last = row.get(as_of, last)
+            if last is not None and as_of <= bucket + oldest:
+                known[bucket, as_of] = last
     return known
 
 

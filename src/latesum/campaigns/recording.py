@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
 from latesum._render import counted
-from latesum.campaigns.before import PastBucket, read_shown, shown_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, fill_in
-from latesum.campaigns.events import Event
-from latesum.campaigns.state import CampaignState, Shown, Value, said
+from latesum.campaigns.rows import Observation, Shown, largest_share, read_shown, shown_text
+from latesum.campaigns.state import Append, CampaignState, Value, said
 from latesum.campaigns.vocabulary import STATUSES, Verdict
 from latesum.errors import MAX_PROBLEMS, BadRows, Conflicting, UnknownBucket
 from latesum.files.totals import Row
@@ -32,9 +31,6 @@ _AROUND = 28
 _MIN_USUAL = 3
 #: Of so many rounds, a total below 1 may be a rate.
 _MANY_ROUNDS = 100
-
-#: Makes the next event of the log: its time, kind, bucket, body and region.
-Append = Callable[[datetime, str, int | None, dict[str, object], str], Event]
 
 
 class Recorded(NamedTuple):
@@ -252,8 +248,8 @@ class Recorder:
         part, completeness = self.state.parts[region], self._completeness[region]
         given = None if row.shown is None else _field("shown", read_shown, row.shown, options)
         if bucket not in part.decisions:
-            self._carry_on(part, region, bucket)
-        filled_in = bucket not in part.decisions and self._fill_in(part, region, bucket, given)
+            self._carry_on(part, bucket)
+        filled_in = bucket not in part.decisions and self._fill_in(part, bucket, given)
         if bucket not in part.decisions:
             note = why_unknown(self.config, bucket, self.now)
             return Recorded(bucket, label, "unknown bucket", note=note, region=region)
@@ -264,7 +260,7 @@ class Recorder:
             verdict = "new"  # what was shown is all that is said
         if body is not None:
             by = {} if self._by is None else {"by": self._by}
-            self._write("record", bucket, {**body, **by}, region)
+            self.state.apply(self._append(self.now, "record", bucket, {**body, **by}, region))
         note, marks = self._remarks(row, bucket, verdict, label, old, completeness)
         shown = credited if given is None else given
         return Recorded(
@@ -281,9 +277,6 @@ class Recorder:
             old.total if row.total not in (None, old.total) else None,
             shown_text(credited, options) if shown != credited and old.recorded else None,
         )
-
-    def _write(self, kind: str, bucket: int, body: dict[str, object], region: str) -> None:
-        self.state.apply(self._append(self.now, kind, bucket, body, region))
 
     def _judge(
         self,
@@ -384,7 +377,7 @@ class Recorder:
         numbers = range(max(bucket - _AROUND, 1), bucket + _AROUND + 1)
         places = [(region, number) for number in numbers if number != bucket]
         part = self.state.parts[region]
-        values: list[Value | PastBucket] = [
+        values: list[Value | Observation] = [
             self._before.get(place) or part.value(place[1]) for place in places
         ]
         history = self.config.history[-_AROUND * max(len(self.config.regions), 1) :]
@@ -394,7 +387,7 @@ class Recorder:
             found += [self._reported[place] for place in places if place in self._reported]
         return found if len(found) >= _MIN_USUAL else []
 
-    def _carry_on(self, part: CampaignState, region: str, bucket: int) -> None:
+    def _carry_on(self, part: CampaignState, bucket: int) -> None:
         """Decide buckets that merely were not asked for: what ran before them went on."""
         buckets, last = self.config.buckets, part.last
         if last is None or part.finished is not None or not buckets.timed:
@@ -402,10 +395,9 @@ class Recorder:
         if last < bucket < buckets.number(self.now):
             check_gap(bucket - last)
             for missed in range(last + 1, bucket + 1):
-                body = carry(part.decisions[missed - 1]).body(buckets.label(missed))
-                self._write("decision", missed, body, region)
+                self.state.write(self._append, carry(part, missed, self.now))
 
-    def _fill_in(self, part: CampaignState, region: str, bucket: int, shown: Shown | None) -> bool:
+    def _fill_in(self, part: CampaignState, bucket: int, shown: Shown | None) -> bool:
         """Fill in a bucket before the first question, if it is said or known what was shown in it.
 
         What was shown is taken to have gone on until the first bucket that has a decision; a row of
@@ -416,14 +408,13 @@ class Recorder:
             shown = config.option(config.status_quo)
         if shown is None or not buckets.timed or not 1 <= bucket < buckets.number(self.now):
             return False
-        arm = shown if isinstance(shown, int) else max(shown, key=lambda pair: pair[1])[0]
         until = bucket + 1 if part.first is None else part.first
         if bucket >= until:
             return False
         check_gap(until - bucket)
         for missed in range(bucket, until):
-            body = fill_in(config, arm, missed).body(buckets.label(missed))
-            self._write("decision", missed, body, region)
+            decision = fill_in(part, missed, largest_share(shown), self.now)
+            self.state.write(self._append, decision)
         return True
 
 

@@ -16,11 +16,12 @@ from typing import Any
 
 from pydantic import ValidationInfo
 
-from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum._durations import duration_text, parse_duration
-from latesum.campaigns.before import PastBucket, check_history, check_status_quo
 from latesum.campaigns.buckets import Buckets
 from latesum.campaigns.market_fields import SWITCHBACK, read_late, read_market_parameters
+from latesum.campaigns.rows import NO_OPTION, Observation
+from latesum.campaigns.rows import read_history as read_past_rows
 from latesum.policies import registry
 
 #: The age of a value and the share of the final total that is in by then, in order of age.
@@ -270,10 +271,12 @@ def read_curve(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
 
 def read_status_quo(value: Any, info: ValidationInfo) -> str:
     """What was shown before the start."""
-    return check_status_quo(value, info.data.get("options", ()))
+    if isinstance(value, str) and value in NO_OPTION:
+        return value
+    return known_name(value, (*info.data.get("options", ()), *NO_OPTION), "status quo")
 
 
-def read_history(value: Any, info: ValidationInfo) -> tuple[PastBucket, ...]:
+def read_history(value: Any, info: ValidationInfo) -> tuple[Observation, ...]:
     """The rows before the start; the fields that they depend on are read before."""
     known = info.data
     if not value or not {"options", "every", "start", "status_quo", "expected_rounds"} <= set(
@@ -281,14 +284,14 @@ def read_history(value: Any, info: ValidationInfo) -> tuple[PastBucket, ...]:
     ):
         return ()  # nothing is given, or something else is refused already
     buckets = Buckets(known["every"], known.get("zone", "UTC"), known["start"])
-    return check_history(
+    each_bucket = known.get("policy") != SWITCHBACK
+    return read_past_rows(
         value,
         known["options"],
         known["status_quo"],
         buckets,
-        known["expected_rounds"],
         known.get("regions", ()),
-        as_rows=known.get("policy") == SWITCHBACK,
+        expected_rounds=known["expected_rounds"] if each_bucket else None,
     )
 
 

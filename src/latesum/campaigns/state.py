@@ -7,16 +7,39 @@ for any moment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum.campaigns.changes import config_after
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.events import Event
+from latesum.campaigns.rows import Shown, largest_share, shown_of
 from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
+
+
+class Event(NamedTuple):
+    """One line of the log.
+
+    Args:
+        sequence: Its place in the log.
+        at: When it was written.
+        kind: "decision", "record" or the name of an operator action.
+        bucket: The bucket that it is about, if it is about one.
+        body: What it says, as JSON values.
+        region: The region that it is about; empty if that is all, or the campaign has none.
+    """
+
+    sequence: int
+    at: datetime
+    kind: str
+    bucket: int | None
+    body: dict[str, Any]
+    region: str = ""
+
+
+#: Makes the next event of the log: its time, kind, bucket, body and region.
+Append = Callable[[datetime, str, int | None, dict[str, Any], str], Event]
 
 
 class Decision(NamedTuple):
@@ -50,27 +73,22 @@ class Decision(NamedTuple):
     number: int
     region: str = ""
 
-
-#: What was shown in a bucket: an option's number, or the share of each of several.
-Shown = int | tuple[tuple[int, float], ...]
-
-
-class ReportedTotal(NamedTuple):
-    """A total as it was known at a time."""
-
-    at: datetime
-    total: float
+    def body(self) -> dict[str, Any]:
+        """As the log keeps it."""
+        kept = {name: getattr(self, name) for name in ("label", "purpose", "number", "source")}
+        return {**kept, "option": self.arm, "rounds": self.rounds, "reason": self.reason}
 
 
 @dataclass
 class Value:
-    """What is recorded for a bucket. `reports` are all totals in use since, oldest first."""
+    """What is recorded for a bucket. `reports` are all totals in use since, oldest first, each
+    with the time at which it was known."""
 
     rounds: int | None = None
     total: float | None = None
     status: RecordStatus = "provisional"
     shown: Shown | None = None
-    reports: list[ReportedTotal] = field(default_factory=list)
+    reports: list[tuple[datetime, float]] = field(default_factory=list)
     #: When the newest total became known, and when the value was last said to be final.
     known_at: datetime | None = None
     final_at: datetime | None = None
@@ -103,14 +121,7 @@ class Value:
             if body["verdict"] != "same":
                 self.known_at = at
             self.total = body["total"]
-            self.reports.append(ReportedTotal(at, body["total"]))
-
-
-def shown_of(written: Any) -> Shown:
-    """What was shown, as the log has it: a number, or pairs of a number and a share."""
-    if isinstance(written, int):
-        return written
-    return tuple((int(arm), float(share)) for arm, share in written)
+            self.reports.append((at, body["total"]))
 
 
 def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
@@ -133,11 +144,17 @@ class Pin(NamedTuple):
 
 
 class CampaignState:
-    """Everything that the log says of a campaign without regions, up to its newest event."""
+    """Everything that the log says of a campaign, up to its newest event.
 
-    def __init__(self, config: CampaignConfig) -> None:
+    `parts` has the state of each region; a campaign without regions is one region without a name,
+    and its own part. Of several regions the whole has the decisions of the first, since all are
+    decided together, and what is paused, pinned or removed in all of them.
+    """
+
+    def __init__(self, config: CampaignConfig, *, region: str | None = None) -> None:
         #: What the campaign is set up with after the newest event.
         self.config = config
+        self.region = region or ""
         self.newest: Event | None = None
         self.decisions: dict[int, Decision] = {}
         self.values: dict[int, Value] = {}
@@ -148,6 +165,11 @@ class CampaignState:
         self.finished: Event | None = None
         self.archived: Event | None = None
         self.actions: list[Event] = []
+        self.parts: dict[str, CampaignState] = {"": self}
+        if region is None and config.regions:
+            self.parts = {each: CampaignState(config, region=each) for each in config.regions}
+            first = self.parts[config.regions[0]]
+            self.decisions, self.values = first.decisions, first.values
 
     @property
     def first(self) -> int | None:
@@ -158,11 +180,6 @@ class CampaignState:
     def last(self) -> int | None:
         """The last bucket that was decided; all between the first and it are decided."""
         return next(reversed(self.decisions), None)
-
-    @property
-    def parts(self) -> Mapping[str, CampaignState]:
-        """What the log says of each region; without regions there is one, which has no name."""
-        return {"": self}
 
     def parts_of(self, region: str) -> list[CampaignState]:
         """The part of a region, or all where it is not named."""
@@ -179,8 +196,7 @@ class CampaignState:
     def shown(self, bucket: int) -> int:
         """What was really shown: as recorded, otherwise as decided; of several the largest
         share."""
-        shown = self.shares(bucket)
-        return shown if isinstance(shown, int) else max(shown, key=lambda pair: pair[1])[0]
+        return largest_share(self.shares(bucket))
 
     def shares(self, bucket: int) -> Shown:
         """What was really shown, with the shares where it was several options."""
@@ -191,7 +207,15 @@ class CampaignState:
         """Take in the next event of the log."""
         assert event.sequence == (1 if self.newest is None else self.newest.sequence + 1)
         self.newest = event
-        self._apply(event)
+        for part in self.parts_of(event.region):
+            part._apply(event)
+        if "" not in self.parts and event.kind != "record":
+            self._sum_up(event)
+
+    def write(self, append: Append, decision: Decision) -> None:
+        """Write a decision down, and take it in."""
+        at, bucket, region = decision.at, decision.bucket, decision.region
+        self.apply(append(at, "decision", bucket, decision.body(), region))
 
     def _apply(self, event: Event) -> None:
         if event.kind == "decision":
@@ -218,74 +242,59 @@ class CampaignState:
 
     def _apply_action(self, event: Event) -> None:
         self.actions.append(event)
-        body, arm = event.body, event.body.get("option")
-        if event.kind == "pause":
-            self.paused = event
-        elif event.kind == "resume":
-            self.paused = None
-            if not body.get("pin_goes_on", False):
+        body = event.body
+        match event.kind:
+            case "pause":
+                self.paused = event
+            case "resume":
+                self.paused = None
+                if not body.get("pin_goes_on", False):
+                    self.pin = None
+            case "pin":
+                self.pin = Pin(body["option"], body["buckets"], body["reason"])
+            case "unpin":
                 self.pin = None
-        elif event.kind == "pin":
-            self.pin = Pin(body["option"], body["buckets"], body["reason"])
-        elif event.kind == "unpin":
-            self.pin = None
-        elif event.kind == "remove-option":
-            self.removed.setdefault(body["option"], (self.last or 0) + 1)
-            if self.pin is not None and self.pin.arm == arm:
-                self.pin = None
-        elif event.kind == "restore-option":
-            # From now on the policy is told as if the option had never been away.
-            self.removed.pop(body["option"], None)
-        elif event.kind == "finish":
-            self.finished = event
-        elif event.kind == "archive":
-            self.archived = event
-        elif event.kind == "reopen":
-            self.finished = self.archived = self.paused = self.pin = None
-        elif event.kind in ("add-option", "rename-option", "change"):
-            self.config = config_after(self.config, event)
-            if event.kind == "rename-option":
+            case "remove-option":
+                self.removed.setdefault(body["option"], (self.last or 0) + 1)
+                if self.pin is not None and self.pin.arm == body["option"]:
+                    self.pin = None
+            case "restore-option":
+                # The policy goes on as if the option had never been away.
+                self.removed.pop(body["option"], None)
+            case "finish":
+                self.finished = event
+            case "archive":
+                self.archived = event
+            case "reopen":
+                self.finished = self.archived = self.paused = self.pin = None
+            case "add-option":
+                self.config = self.config.with_options((*self.config.options, body["name"]))
+            case "rename-option":
                 self._rename(body["option"], body["name"])
-        elif event.kind not in ("file form", "import refused"):  # these change nothing here
-            raise InvalidInput(
-                f"this campaign's log has an action {event.kind!r}, which this latesum does not "
-                "know; "
-                "use a newer latesum."
-            )
+            case "change":
+                self.config = self.config.with_saved(body["changes"])
+            case "file form" | "import refused":  # these change nothing here
+                pass
+            case _:
+                raise InvalidInput(
+                    f"this campaign's log has an action {event.kind!r}, which this latesum does "
+                    "not know; use a newer latesum."
+                )
 
     def _rename(self, arm: int, name: str) -> None:
         """Call an option by its new name everywhere; reasons stay as they were written."""
+        options = list(self.config.options)
+        options[arm] = name
+        self.config = self.config.with_options(options)
         for bucket, decision in self.decisions.items():
             if decision.arm == arm:
                 self.decisions[bucket] = decision._replace(option=name)
 
-
-class RegionalState(CampaignState):
-    """Everything that the log says of a campaign with regions: a state for each of them.
-
-    Its own decisions are those of the first region: all regions are decided together. What is
-    paused, pinned or removed is so if it is in all regions.
-    """
-
-    def __init__(self, config: CampaignConfig) -> None:
-        self._parts = {region: CampaignState(config) for region in config.regions}
-        super().__init__(config)
-        first = next(iter(self._parts.values()))
-        self.decisions, self.values = first.decisions, first.values
-
-    @property
-    def parts(self) -> Mapping[str, CampaignState]:
-        """What the log says of each region."""
-        return self._parts
-
-    def _apply(self, event: Event) -> None:
-        if event.kind in ("decision", "record"):
-            self._parts[event.region]._apply(event)
-            return
-        for part in self.parts_of(event.region):
-            part._apply_action(event)
-        self.actions.append(event)
-        parts = list(self._parts.values())
+    def _sum_up(self, event: Event) -> None:
+        """What a decision or an action in a region, or in all, means for a campaign of several."""
+        if event.kind != "decision":
+            self.actions.append(event)
+        parts = list(self.parts.values())
         first = parts[0]
         self.config, self.finished, self.archived = first.config, first.finished, first.archived
         self.paused = first.paused if all(part.paused for part in parts) else None
@@ -295,11 +304,6 @@ class RegionalState(CampaignState):
             for arm, since in first.removed.items()
             if all(arm in part.removed for part in parts)
         }
-
-
-def new_state(config: CampaignConfig) -> CampaignState:
-    """An empty state, of a campaign with or without regions."""
-    return RegionalState(config) if config.regions else CampaignState(config)
 
 
 def decision_of(event: Event, options: tuple[str, ...]) -> Decision:

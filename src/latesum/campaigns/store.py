@@ -37,7 +37,7 @@ from latesum.campaigns.database import (
     make_engine,
     make_tables,
 )
-from latesum.campaigns.events import Event
+from latesum.campaigns.state import Event
 from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
 
 _campaigns, _log = schema.campaigns, schema.log

@@ -15,13 +15,13 @@ from scipy.special import ndtri
 
 from latesum import _render
 from latesum._render import counted, new_table
-from latesum.campaigns.before import shown_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import action_sentence
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
 from latesum.campaigns.knowledge import Knowledge, MarketKnowledge, deviation
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
+from latesum.campaigns.rows import shown_text
 from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import (
     CampaignStatus,
@@ -360,7 +360,7 @@ def _bucket_row(
     state: CampaignState, completeness: Completeness, bucket: int, region: str
 ) -> BucketRow:
     names, decision, value = state.config.options, state.decisions[bucket], state.value(bucket)
-    known, arm = completeness.known(bucket), state.shown(bucket)
+    known, arm = completeness.observation(bucket), state.shown(bucket)
     running = known.state == "pending" and completeness.end(bucket) is None
     return BucketRow(
         bucket=bucket,

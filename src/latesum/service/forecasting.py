@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.methods import told_plays
+from latesum.campaigns.deciding import plays_at
 from latesum.campaigns.state import CampaignState
 from latesum.campaigns.view import Status
 from latesum.delays import parse
@@ -41,7 +41,7 @@ class Question(NamedTuple):
 
 def question_of(state: CampaignState, status: Status) -> Question | None:
     """What is to be simulated; None if the campaign is over, decided or paused, or nothing is known."""
-    told = told_plays(state, status.now)
+    told = plays_at(state, status.now)
     over = status.state not in ("running", "pinned") or status.winner is not None
     if over or not any(isinstance(each, Play) and each.total is not None for each in told):
         return None

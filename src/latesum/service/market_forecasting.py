@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.methods import market_rows
+from latesum.campaigns.deciding import market_rows
 from latesum.campaigns.state import CampaignState
 from latesum.campaigns.view import Status
 from latesum.markets import MarketConfig, RegionRow

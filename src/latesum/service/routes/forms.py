@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_event
-from latesum.campaigns.events import Event
+from latesum.campaigns.state import Event
 from latesum.errors import UnknownCampaign
 from latesum.files.presets import PRESETS
 from latesum.service.routes.admin import webhooks_of
