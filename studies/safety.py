@@ -1,15 +1,13 @@
 """Suboptimal convergence on random problems, counted.
 
-    python studies/safety.py --law wide --policy unmix --told 1 --replications 2000
+    python studies/safety.py --law wide --policy unmix --given 1 --replications 2000
 
-A lock-in is a run that plays arms with a gap of at least 0.02 for more than half of its last half,
-and does so again when it is continued to ten times the horizon. (The first alone may be honest
-exploration: with a dozen close arms there is a lot to find out.) A policy that was told the
-    horizon settles by it;
-so it is also counted how many suspects are so again when they are made anew and told the tenfold
-horizon from the
-start. In random markets it is a run whose last half
-went mostly to options that sell at least 5% less than the best, and that would keep such an option.
+A run is stuck if it plays arms with a gap of at least 0.02 for more than half of its last half, and
+does so again when it is continued to ten times the horizon. (The first alone may be honest
+exploration: with a dozen close arms there is a lot to find out.) A policy that knows the horizon
+settles by it; so it is also counted how many runs are stuck when they are made again with a policy
+that is given ten times the horizon. In random markets a run is stuck if its last half went mostly
+to options that sell at least 5% less than the best, and it would keep such an option.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -68,165 +66,123 @@ class Safety(NamedTuple):
     """How a policy fared over many runs, each on its own problem."""
 
     policy: str
-    told: float | None  # None: nothing
-    replications: int
-    suspects: int  # harmful for more than half of the last half
-    lock_ins: int  # and again at ten times the horizon
-    told_longer: int | None  # or again when told ten times the horizon; None: not counted
-    upper_limit: float  # of the rate of lock-ins, at 95%
-    mean_regret: float
-    worst_regret: float
-    found: tuple[LockIn, ...]
-
-
-class LockIn(NamedTuple):
-    """A run that locked in: `RunSpec.from_json(setting).run(number)` is that run.
-
-    In markets it is `MarketRunSpec.from_json(setting).run(number)`.
-    """
-
-    number: int
-    setting: dict[str, Any]
-    regret: float
+    law: str
+    given: float | None  # a factor on the mean delay; None: nothing is given
+    horizon: int | None
+    seed: int
+    runs: int
+    possibly_stuck: int  # harmful for more than half of the last half
+    stuck: int  # and again at ten times the horizon
+    stuck_anew: int | None  # or again when given ten times the horizon; None: not counted
+    upper_limit: float  # of the rate of stuck runs, at 95%
+    mean: float
+    worst: float
+    #: The stuck runs: `RunSpec.from_json(data).run(number)` is that run, of this regret.
+    found: tuple[tuple[int, dict[str, object], float], ...] = ()
 
 
 def measure_safety(
     replications: int = 10_000,
     *,
     policy: str = "flow",
-    told: float | None = 1.0,
+    given: float | None = 1.0,
     horizon: int | None = None,
     seed: int = 0,
     problems: str = "usual",
     **how: Unpack[RunOptions],
 ) -> Safety:
-    """Count the lock-ins of a policy over random problems, another one in every run.
+    """Count the stuck runs of a policy over random problems, another one in every run.
 
     Args:
         replications: The number of runs.
-        policy: The policy as text; it is told the mean delay and nothing more of the delay.
-        told: A factor on the mean delay that it is told; None: it is told nothing of the delay.
+        policy: The policy as text; it is given the mean delay and nothing more of the delay.
+        given: A factor on the mean delay that it is given; None: nothing of the delay is.
         horizon: The rounds of a run, 200,000 without; the wide law draws its own.
         seed: The same seed gives the same runs.
         problems: The law of the problems: "usual", "wide" (`wide_problem`), "markets"
-            (`random_market`; there
-            also "switchback" and the analysts' tests play), or a function that draws one, as
-            "package.module:function".
+            (`random_market`; there also "switchback" and the analysts' tests play), or a function
+            that draws one, as "package.module:function".
         how: Where and how runs are made, as `latesum.experiments.engine.run` takes it.
 
-    >>> measure_safety(4, horizon=20_000).lock_ins
+    >>> measure_safety(4, horizon=20_000).stuck
     0
     """
-    if told is not None:
-        told = finite_number(told, "the factor on the mean delay", above=0)
+    if given is not None:
+        given = finite_number(given, "the factor on the mean delay", above=0)
     law = problems if ":" in problems else LAWS[known_name(problems, LAWS, "law of problems")]
-    if law == LAWS["markets"]:
-        return _in_markets(replications, policy, told, horizon, seed, how)
-    wide = law == LAWS["wide"]
-    if wide and horizon is not None:
-        raise InvalidInput("the wide law draws the horizon of every run; leave it out.")
+    if horizon is not None and law in (LAWS["wide"], LAWS["markets"]):
+        raise InvalidInput(f"the law {problems!r} draws the horizon of every run; leave it out.")
+    spec = (
+        _market_spec(policy, given, seed)
+        if law == LAWS["markets"]
+        else _spec(law, policy, given, horizon, seed)
+    )
+    runs = run([spec], replications, what=f"{policy}, given {_given(given)}", **how)
+    _, possibly, stuck, *anew = spec.measures
+    final = runs.regrets[:, -1]
+    numbers = np.flatnonzero(runs.measured[stuck]).tolist()
+    return Safety(
+        policy,
+        problems,
+        given,
+        horizon,
+        seed,
+        runs.replications,
+        int(runs.measured[possibly].sum()),
+        len(numbers),
+        int(runs.measured[anew[0]].sum()) if anew else None,
+        rate_upper_limit(len(numbers), runs.replications),
+        float(final.mean()),
+        float(final.max()),
+        tuple((number, _replay(spec, number), float(final[number])) for number in numbers),
+    )
+
+
+def _spec(law: str, policy: str, given: float | None, horizon: int | None, seed: int) -> RunSpec:
+    """The policy is given the mean delay and no more of the delay, or nothing."""
     spec = PolicySpec.parse(policy)
     if spec.sees != "totals":
-        raise InvalidInput(
-            f"{policy} has attributed feedback; lock-ins are those of other policies."
-        )
-    spec = _told_no_more(spec, told is None)
-    share = [f"share={HARMFUL_SHARE}"] if wide else []
-    suspect, lock_in, told_longer = (
-        f"{name}({', '.join(given)})" if given else name
-        for name, given in (
-            ("possibly_stuck", share),
-            ("stuck", share),
-            ("stuck", [*share, "anew=True"]),
-        )
-    )
-    setting = RunSpec(
+        raise InvalidInput(f"{policy} has attributed feedback; runs of other policies are counted.")
+    hidden = ["delay_bound", "delay_variance", "delay"] + ["mean_delay"] * (given is None)
+    if given is None and "mean_delay" in spec.accepted and "mean_delay" not in spec.optional:
+        raise InvalidInput(f"{spec.name} must be given the mean delay, such as 1 times of it.")
+    unknown = [key for key in spec.optional if key in hidden]
+    wide = law == LAWS["wide"]
+    share = f"share={HARMFUL_SHARE}" if wide else "share=None"
+    return RunSpec(
         law,
-        spec,
+        PolicySpec(spec.name, {**dict.fromkeys(unknown), **spec.parameters}),
         horizon or (_WIDE_HORIZONS[1] if wide else HORIZON),
         seed=seed,
-        measures=("regret", suspect, lock_in, told_longer),
-        given={} if told in (None, 1) else {"mean_delay": told},
+        measures=(
+            "regret",
+            f"possibly_stuck({share})",
+            f"stuck({share})",
+            f"stuck({share}, anew=True)",
+        ),
+        given={} if given in (None, 1) else {"mean_delay": given or 1.0},
         policy_name=policy,
     )
-    what = f"{policy}, told {'nothing' if told is None else f'{told:g}'}"
-    runs = run([setting], replications, what=what, **how)
-    final = runs.regrets[:, -1]
-    found = tuple(
-        LockIn(number, setting.drawn(number).to_json(), float(final[number]))
-        for number in np.flatnonzero(runs.measured[lock_in]).tolist()
-    )
-    return Safety(
-        policy,
-        told,
-        runs.replications,
-        int(runs.measured[suspect].sum()),
-        len(found),
-        int(runs.measured[told_longer].sum()),
-        rate_upper_limit(len(found), runs.replications),
-        float(final.mean()),
-        float(final.max()),
-        found,
-    )
 
 
-def _in_markets(
-    replications: int,
-    policy: str,
-    told: float | None,
-    horizon: int | None,
-    seed: int,
-    how: RunOptions,
-) -> Safety:
-    if horizon is not None:
-        raise InvalidInput(
-            "the law of markets draws the buckets of every run; leave the horizon out."
-        )
-    if told is None or (told != 1 and not policy.startswith("switchback")):
-        raise InvalidInput("in markets policies are told the true mean delay: say 1.")
-    if told != 1:
+def _market_spec(policy: str, given: float | None, seed: int) -> MarketRunSpec:
+    if given is None or (given != 1 and not policy.startswith("switchback")):
+        raise InvalidInput("in markets policies are given the true mean delay: say 1.")
+    if given != 1:
         if "(" in policy:
-            raise InvalidInput(f"write the factor into the policy: switchback(told={told:g}, ...).")
-        policy = f"{policy}(told={told!r})"
-    setting = MarketRunSpec(
-        LAWS["markets"],
-        policy,
-        seed,
-        ("regret", "market_suspect", "market_lock_in"),
-        policy_name=policy,
-    )
-    runs = run([setting], replications, what=f"{policy} in markets", **how)
-    final = runs.regrets[:, -1]
-    locked = np.flatnonzero(runs.measured["market_lock_in"]).tolist()
-    found = tuple(LockIn(number, setting.to_json(), float(final[number])) for number in locked)
-    return Safety(
-        policy,
-        told,
-        runs.replications,
-        int(runs.measured["market_suspect"].sum()),
-        len(found),
-        None,
-        rate_upper_limit(len(found), runs.replications),
-        float(final.mean()),
-        float(final.max()),
-        found,
-    )
+            raise InvalidInput(f"write the factor into the policy: switchback(told={given:g}).")
+        policy = f"{policy}(told={given!r})"
+    measures = ("regret", "market_suspect", "market_lock_in")
+    return MarketRunSpec(LAWS["markets"], policy, seed, measures, policy_name=policy)
 
 
-def _told_no_more(spec: PolicySpec, nothing: bool) -> PolicySpec:
-    """The policy that is told the mean delay and no more of the delay, or nothing."""
-    hidden = ["delay_bound", "delay_variance", "delay"]
-    if nothing:
-        hidden.append("mean_delay")
-        if "mean_delay" in spec.accepted and "mean_delay" not in spec.optional:
-            raise InvalidInput(f"{spec.name} must be told the mean delay, such as 1 times of it.")
-    untold = [key for key in spec.optional if key in hidden]
-    return PolicySpec(spec.name, {**dict.fromkeys(untold), **spec.parameters})
+def _replay(spec: RunSpec | MarketRunSpec, number: int) -> dict[str, object]:
+    return (spec.drawn(number) if isinstance(spec, RunSpec) else spec).to_json()
 
 
 def is_safe(safety: Safety) -> bool:
-    """Whether there was at most one lock-in, or one in 10,000 runs."""
-    return safety.lock_ins <= max(1, safety.replications // 10_000)
+    """Whether at most one run was stuck, or one in 10,000."""
+    return safety.stuck <= max(1, safety.runs // 10_000)
 
 
 def random_problem(rng: np.random.Generator) -> Problem:
@@ -237,26 +193,18 @@ def random_problem(rng: np.random.Generator) -> Problem:
     """
     n_arms = int(rng.integers(2, 13))
     law = rng.integers(3)
-    if law == 0:
-        means = rng.random(n_arms)
-    elif law == 1:
-        means = rng.beta(1, 3, n_arms)
-    else:
-        means = 0.1 * rng.random(n_arms)  # conversion rates
+    means = 0.1 * rng.random(n_arms) if law == 2 else _means(int(law), n_arms, rng)
     kind = DELAY_KINDS[rng.integers(len(DELAY_KINDS))]
-    return Problem([float(mean) for mean in means], _delay(kind, int(rng.choice(MEAN_DELAYS))))
+    return Problem([*map(float, means)], _delay(kind, int(rng.choice(MEAN_DELAYS))))
 
 
 def wide_problem(rng: np.random.Generator) -> DrawnProblem:
     """A problem from a law that is as wide as policies can be asked to bear.
 
     2 to 12 arms, with at least one that is harmful; means uniform, Beta(1, 3), rates of 0.002 to
-    0.1,
-    within 0.1 of 1, or within 0.05 of each other; nine kinds of delay with means of 1 to 5,000
-    rounds;
-    a horizon of 200 to 100,000 mean delays, between 2,000 and 2,000,000 rounds; and a fifth of
-    the problems with
-    buckets of up to three mean delays, at least 40 of them.
+    0.1, within 0.1 of 1, or within 0.05 of each other; nine kinds of delay with means of 1 to 5,000
+    rounds; a horizon of 200 to 100,000 mean delays, between 2,000 and 2,000,000 rounds; and a fifth
+    of the problems with buckets of up to three mean delays, at least 40 of them.
 
     >>> case = wide_problem(np.random.default_rng(1))
     >>> case.problem.n_arms, case.horizon, case.bucket
@@ -264,9 +212,9 @@ def wide_problem(rng: np.random.Generator) -> DrawnProblem:
     """
     n_arms = int(rng.integers(2, 13))
     law = int(rng.integers(5))
-    means = _wide_means(law, n_arms, rng)
+    means = _means(law, n_arms, rng)
     while max(means) - min(means) < harmful_gap(Problem(means, "constant(0)"), share=HARMFUL_SHARE):
-        means = _wide_means(law, n_arms, rng)
+        means = _means(law, n_arms, rng)
     kind = DELAY_KINDS[rng.integers(len(DELAY_KINDS))]
     mean = round(_log_uniform(*_WIDE_MEAN_DELAYS, rng))
     horizon = round(mean * _log_uniform(*_WIDE_HORIZONS_IN_DELAYS, rng))
@@ -282,9 +230,8 @@ def wide_problem(rng: np.random.Generator) -> DrawnProblem:
 def random_market(rng: np.random.Generator) -> Market:
     """A law of markets: 2 to 5 options, 1 to 6 regions, 60 to 120 days, 100 to 2,000 sales a day.
 
-    Sales come half a day to five days late, effects have an sd of 10%, and half of the markets
-    have a
-    history.
+    Sales come half a day to five days late, effects have an sd of 10%, and half of the markets have
+    a history.
 
     >>> law = random_market(np.random.default_rng(1))
     >>> law.options, law.regions, law.buckets
@@ -300,7 +247,8 @@ def random_market(rng: np.random.Generator) -> Market:
     )
 
 
-def _wide_means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:
+def _means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:
+    """By one of five laws."""
     if law == 0:
         means = rng.random(n_arms)
     elif law == 1:
@@ -311,7 +259,7 @@ def _wide_means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:
         means = 1 - 0.1 * rng.random(n_arms)
     else:
         means = rng.uniform(0.05, 0.9) + 0.05 * rng.random(n_arms)
-    return [float(mean) for mean in means]
+    return [*map(float, means)]
 
 
 def _log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
@@ -328,69 +276,43 @@ def main() -> bool:
     parser = options(__doc__, "safety-results")
     parser.add_argument("--policy", default="unmix", help="a policy, or package.module:Class")
     parser.add_argument(
-        "--told", action="append", help="factor on the mean delay that is given, or 'nothing'"
+        "--given", action="append", help="factor on the mean delay that is given, or 'nothing'"
     )
     parser.add_argument("--law", default="usual", help="usual, wide or markets")
     parser.add_argument("--horizon", type=int, help="the rounds of a run, where a law draws none")
     asked = parser.parse_args()
-    factors = [
-        _factor(text) for text in asked.told or (["1"] if asked.law == "markets" else ["1", "0.8"])
-    ]
+    factors = asked.given or (["1"] if asked.law == "markets" else ["1", "0.8"])
     with running(asked) as how:
         rows = [
             measure_safety(
                 10_000 if asked.replications is None else asked.replications,
                 policy=asked.policy,
-                told=factor,
+                given=factor,
                 horizon=asked.horizon,
                 seed=asked.seed,
                 problems=asked.law,
                 **how,
             )
-            for factor in factors
+            for factor in map(_factor, factors)
         ]
-    columns = ["given", "runs", "suspects", "stuck", "given tenfold", "95% limit", "mean", "worst"]
-    cells = (
-        [
-            _given(row.told),
-            f"{row.replications:,}",
-            f"{row.suspects:,}",
-            f"{row.lock_ins:,}",
-            "" if row.told_longer is None else f"{row.told_longer:,}",
-            f"{row.upper_limit:.2e}",
-            number_text(row.mean_regret),
-            number_text(row.worst_regret),
-        ]
-        for row in rows
-    )
-    show(f"Suboptimal convergence of {asked.policy} on random problems", columns, cells)
-    keep(
-        asked.out / "safety.csv",
-        (
-            {
-                "policy": row.policy,
-                "law": asked.law,
-                "told": _given(row.told),
-                "horizon": asked.horizon,
-                "seed": asked.seed,
-                "runs": row.replications,
-                "suspects": row.suspects,
-                "lock_ins": row.lock_ins,
-                "told_longer": row.told_longer,
-                "upper_limit": row.upper_limit,
-                "mean": row.mean_regret,
-                "worst": row.worst_regret,
-            }
-            for row in rows
-        ),
-        ("policy", "law", "told", "horizon", "seed"),
-    )
+    values = [row._asdict() | {"given": _given(row.given)} for row in rows]
+    for each in values:
+        del each["found"]
+    columns = ["given", "runs", "possibly_stuck", "stuck", "stuck_anew", "upper_limit"]
+    cells = [
+        [f"{row[name]:.2e}" if name == "upper_limit" else f"{row[name]}" for name in columns]
+        + [number_text(row["mean"]), number_text(row["worst"])]
+        for row in values
+    ]
+    title = f"Suboptimal convergence of {asked.policy} on random problems"
+    show(title, [name.replace("_", " ") for name in [*columns, "mean", "worst"]], cells)
+    keep(asked.out / "safety.csv", values, ("policy", "law", "given", "horizon", "seed"))
     kind = "MarketRunSpec" if asked.law == "markets" else "RunSpec"
     for row in rows:
-        for each in row.found:
+        for number, data, regret in row.found:
             print(
-                f"Run {each.number} is stuck, with a regret of {each.regret:,.0f}: "
-                f"{kind}.from_json({json.dumps(each.setting)}).run({each.number})"
+                f"Run {number} is stuck, with a regret of {regret:,.0f}: "
+                f"{kind}.from_json({json.dumps(data)}).run({number})"
             )
     return all(is_safe(row) for row in rows)
 
@@ -407,7 +329,7 @@ def _factor(text: str) -> float | None:
         return float(text)
     except ValueError:
         raise InvalidInput(
-            f"--told takes a factor on the mean delay, such as 0.8, or 'nothing', not {text!r}."
+            f"--given takes a factor on the mean delay, or 'nothing', not {text!r}."
         ) from None
 
 

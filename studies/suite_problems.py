@@ -20,20 +20,19 @@ _DAY = 5_000
 
 
 class SuiteProblem(NamedTuple):
-    """A problem, how long it is played, how its totals are reported, and what policies are told.
+    """A problem, how long it is played, how totals are reported, and what policies are given.
 
-    A market says how totals are reported and what ran before itself; its horizon is in buckets.
+    A market says how totals are reported and its status quo itself; its horizon is in buckets.
     """
 
     problem: Problem | Market
     horizon: int
     bucket: int = 1
     report_lag: int = 0
-    #: What is told of the mean delay is this times the truth (of the latest arm's).
-    told: float = 1.0
-    #: The mean of what ran before the start and is no arm. Policies that take `status_quo` are told
-    #: that
-    #: something ran ("other"), not what it was; the others are told nothing.
+    #: The mean delay that is given is this times the truth (of the latest arm's).
+    given: float = 1.0
+    #: The mean of what ran before the start and is no arm. Policies that take `status_quo` know
+    #: that something ran ("other"), not what it was; the others know nothing of it.
     status_quo: float | None = None
 
 
@@ -65,11 +64,11 @@ PROBLEMS: dict[str, SuiteProblem] = {
         Problem([0.5, 0.55, 0.6], ["poisson(20)", "uniform(0, 100)", "exponential(80)"]), 250_000
     ),
     "best arm twice as late": SuiteProblem(
-        Problem([0.5, 0.6], ["exponential(50)", "exponential(100)"]), 250_000, told=0.75
+        Problem([0.5, 0.6], ["exponential(50)", "exponential(100)"]), 250_000, given=0.75
     ),
     "means near 1, very late": SuiteProblem(Problem([0.95, 0.97], "exponential(5000)"), 2_000_000),
-    "a constant delay, told 0.8 of it": SuiteProblem(
-        Problem([0.5, 0.6], "constant(50)"), 250_000, told=0.8
+    "a constant delay, given 0.8 of it": SuiteProblem(
+        Problem([0.5, 0.6], "constant(50)"), 250_000, given=0.8
     ),
     "something else before": SuiteProblem(
         Problem([0.5, 0.6], "exponential(500)"), 250_000, status_quo=0.9

@@ -83,15 +83,6 @@ def test_every_reward_of_ours_goes_through_json():
     assert again.arms == setting.problem.arms
 
 
-def test_a_delay_from_a_file_is_known_by_what_is_in_it(tmp_path):
-    file = tmp_path / "delays.csv"
-    digests = []
-    for numbers in ("1\n2\n3\n", "4\n5\n6\n"):
-        file.write_text(numbers)
-        digests.append(RunSpec(Problem([0.3, 0.6], f"empirical('{file}')"), FLOW, 100).digest)
-    assert digests[0] != digests[1]
-
-
 class Odd:
     """A reward of one's own: it plays, and no file can hold it."""
 

@@ -1,4 +1,4 @@
-"""Lock-ins are counted as defined, and Flow has none."""
+"""Suboptimal convergence is counted as defined, and Flow has none."""
 
 import json
 import re
@@ -22,16 +22,16 @@ from latesum.policies.fixed import RoundRobin
 from latesum.simulation import Problem
 
 
-def test_flow_does_not_lock_in():
+def test_flow_is_not_stuck():
     """2 x 25 runs: a rate of 6% would be noticed with probability 95%. The slow test has 20,000."""
-    for told in (1.0, 0.8):
-        assert safety.measure_safety(25, told=told, seed=3).lock_ins == 0
+    for given in (1.0, 0.8):
+        assert safety.measure_safety(25, given=given, seed=3).stuck == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("told", [1.0, 0.8])
-def test_at_most_one_lock_in_of_flow_in_ten_thousand_runs(told):
-    assert safety.measure_safety(10_000, told=told).lock_ins <= 1
+@pytest.mark.parametrize("given", [1.0, 0.8])
+def test_at_most_one_stuck_run_of_flow_in_ten_thousand_runs(given):
+    assert safety.measure_safety(10_000, given=given).stuck <= 1
 
 
 class _Stubborn(RoundRobin):
@@ -69,16 +69,16 @@ def one_problem(rng):
 
 
 @pytest.mark.usefixtures("registered")
-def test_a_lock_in_is_a_lock_in_only_if_it_lasts():
+def test_a_run_is_stuck_only_if_it_lasts():
     asked = {"horizon": 10_000, "problems": f"{__name__}:one_problem"}
     stuck = safety.measure_safety(3, policy="stubborn", **asked)
-    assert (stuck.suspects, stuck.lock_ins, stuck.upper_limit) == (3, 3, 1.0)
-    assert stuck.mean_regret == pytest.approx(1_000)
+    assert (stuck.possibly_stuck, stuck.stuck, stuck.upper_limit) == (3, 3, 1.0)
+    assert stuck.mean == pytest.approx(1_000)
     assert not safety.is_safe(stuck)
     late = safety.measure_safety(3, policy="late-riser", **asked)
-    assert (late.suspects, late.lock_ins) == (3, 0)
-    # The one rises after so many rounds, whatever horizon it is told; the other never.
-    assert (stuck.told_longer, late.told_longer) == (3, 0)
+    assert (late.possibly_stuck, late.stuck) == (3, 0)
+    # The one rises after so many rounds, whatever horizon it is given; the other never.
+    assert (stuck.stuck_anew, late.stuck_anew) == (3, 0)
 
 
 def test_the_same_wherever_it_is_run():
@@ -100,11 +100,11 @@ def test_the_limit_of_a_rate():
     assert stats.rate_upper_limit(1, 10_000) == pytest.approx(4.743e-4, rel=1e-3)
 
 
-def test_the_policy_is_told_the_mean_delay_and_no_more():
+def test_the_policy_is_given_the_mean_delay_and_no_more():
     for policy in ("flow", "odaaf"):
-        assert safety.measure_safety(2, policy=policy, horizon=5_000).replications == 2
-    one = safety.measure_safety(6, policy="flow", told=1.0, horizon=20_000)
-    assert one != safety.measure_safety(6, policy="flow", told=0.3, horizon=20_000)
+        assert safety.measure_safety(2, policy=policy, horizon=5_000).runs == 2
+    one = safety.measure_safety(6, policy="flow", given=1.0, horizon=20_000)
+    assert one != safety.measure_safety(6, policy="flow", given=0.3, horizon=20_000)
 
 
 def _command(monkeypatch, *arguments):
@@ -114,7 +114,7 @@ def _command(monkeypatch, *arguments):
 
 def test_the_command_resumes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    arguments = ("--replications", "4", "--horizon", "20000", "--told", "1")
+    arguments = ("--replications", "4", "--horizon", "20000", "--given", "1")
     assert _command(monkeypatch, *arguments)
     out, said = capsys.readouterr()
     assert "stuck" in out
@@ -124,10 +124,10 @@ def test_the_command_resumes(tmp_path, monkeypatch, capsys):
     assert again == out
     assert "All 4 runs are there already" in said
     (row,) = read_summary(tmp_path / "safety-results" / "safety.csv")
-    assert (row["policy"], row["told"], row["runs"], row["lock_ins"]) == ("unmix", "1", "4", "0")
+    assert (row["policy"], row["given"], row["runs"], row["stuck"]) == ("unmix", "1", "4", "0")
     _command(monkeypatch, *arguments[:-1], "0.5")
     rows = read_summary(tmp_path / "safety-results" / "safety.csv")
-    assert [each["told"] for each in rows] == ["1", "0.5"]  # rows about something else stay
+    assert [each["given"] for each in rows] == ["1", "0.5"]  # rows about something else stay
 
 
 def test_the_wide_law_is_as_wide_as_it_says():
@@ -167,19 +167,19 @@ def test_runs_of_the_wide_law_have_their_own_horizons_and_can_be_replayed():
     assert any(setting.drawn(number).reports.bucket > 1 for number in range(40))
 
 
-def test_flow_does_not_lock_in_on_the_wide_law():
+def test_flow_is_not_stuck_on_the_wide_law():
     """30 runs: a rate of 10% would be noticed with probability 95%."""
     found = safety.measure_safety(30, problems="wide", seed=3)
-    assert (found.lock_ins, found.found) == (0, ())
+    assert (found.stuck, found.found) == (0, ())
 
 
 @pytest.mark.usefixtures("registered")
-def test_every_lock_in_is_found_again_from_what_is_said_of_it():
+def test_every_stuck_run_is_found_again_from_what_is_said_of_it():
     found = safety.measure_safety(12, policy="stubborn", problems="wide", seed=2)
-    assert 3 <= found.lock_ins == len(found.found) < 12
-    for each in found.found:
-        run = RunSpec.from_json(each.setting).run(each.number)
-        assert run.regret() == each.regret
+    assert 3 <= found.stuck == len(found.found) < 12
+    for number, data, regret in found.found:
+        run = RunSpec.from_json(data).run(number)
+        assert run.regret() == regret
         assert measures_of(["stuck(share=0.2)"])["stuck(share=0.2)"](run)
 
 
@@ -192,18 +192,18 @@ def test_a_small_rate_is_harmful_by_its_share():
     assert [measure(run) for measure in measured.values()] == [False, True, False, True]
 
 
-def test_told_nothing_it_is_told_nothing():
-    with pytest.raises(InvalidInput, match="flow must be told the mean delay"):
-        safety.measure_safety(1, told=None)
-    found = safety.measure_safety(2, policy="ars-ucb", told=None, problems="wide", seed=8)
-    assert (found.told, found.replications) == (None, 2)
+def test_without_prior_knowledge_none_is_given():
+    with pytest.raises(InvalidInput, match="flow must be given the mean delay"):
+        safety.measure_safety(1, given=None)
+    found = safety.measure_safety(2, policy="ars-ucb", given=None, problems="wide", seed=8)
+    assert (found.given, found.runs) == (None, 2)
 
 
 @pytest.mark.usefixtures("registered")
 def test_the_command_says_how_to_replay_what_is_stuck(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     arguments = ["--law", "wide", "--policy", "stubborn", "--replications", "6", "--seed", "2"]
-    arguments += ["--told", "nothing", "--workers", "1"]
+    arguments += ["--given", "nothing", "--workers", "1"]
     assert not _command(monkeypatch, *arguments)
     out, _ = capsys.readouterr()
     said = re.findall(r"RunSpec.from_json\((.*)\).run\((\d+)\)", out)
@@ -212,7 +212,7 @@ def test_the_command_says_how_to_replay_what_is_stuck(tmp_path, monkeypatch, cap
         run = RunSpec.from_json(json.loads(setting)).run(int(number))
         assert run.problem.gaps[0] > 0
     for wrong, words in (
-        (["--told", "none"], "not 'none'"),
+        (["--given", "none"], "not 'none'"),
         (["--law", "wide", "--horizon", "5000"], "leave it out"),
         (["--law", "wild"], "'wild'"),
     ):
@@ -223,8 +223,8 @@ def test_the_command_says_how_to_replay_what_is_stuck(tmp_path, monkeypatch, cap
 def test_a_study_runs_as_a_script(tmp_path):
     """From any folder, on several processes; bad input ends with a sentence and code 2."""
     script = Path(safety.__file__)
-    asked = ["--policy", "flow", "--law", "wide", "--told", "1", "--replications", "4"]
-    for more, code in (([], 0), (["--told", "none"], 2)):
+    asked = ["--policy", "flow", "--law", "wide", "--given", "1", "--replications", "4"]
+    for more, code in (([], 0), (["--given", "none"], 2)):
         done = subprocess.run(
             [sys.executable, script, *asked, "--workers", "2", *more],
             cwd=tmp_path,
@@ -233,7 +233,7 @@ def test_a_study_runs_as_a_script(tmp_path):
             check=False,
         )
         assert done.returncode == code, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("--told takes a factor")
+    assert done.stderr.splitlines()[-1].startswith("--given takes a factor")
     assert (tmp_path / "safety-results" / "safety.csv").exists()
 
 
