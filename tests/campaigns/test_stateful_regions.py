@@ -37,11 +37,17 @@ class Model:
 
     def config(self):
         return markets.MarketConfig(
-            tuple(self.names), 60, REGIONS, markets.ToldDelay(1.0, "guess"), "A", "A", "weekday", 0,
-            seed=9, rounds_known=any(
-                value.get("rounds") is not None for each in self.values.values() for value in each.values()
+            tuple(self.names),
+            60,
+            REGIONS,
+            status_quo="A",
+            seed=9,
+            rounds_known=any(
+                value.get("rounds") is not None
+                for each in self.values.values()
+                for value in each.values()
             ),
-        )  # fmt: skip
+        )
 
     def rows(self, before):
         for region in REGIONS:
@@ -74,7 +80,7 @@ class Model:
         chosen = self.never_shown(rows, choices)
         for region, choice in choices.items():
             arm = chosen.get(region, self.names.index(choice.option))
-            if region not in chosen and choice.purpose == "dwell":
+            if region not in chosen and choice.purpose == "continue":
                 arm = self.chosen_last(region, arm)
             source = "policy"
             if self.orders[region]:

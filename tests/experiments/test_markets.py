@@ -72,7 +72,7 @@ def test_the_digest_names_the_law_and_the_policy():
     one = MarketRunSpec(SHORT, "switchback")
     assert one.digest == MarketRunSpec(SHORT, "switchback", problem_name="other name").digest
     assert one.digest != MarketRunSpec(Market(buckets=35), "switchback").digest
-    assert one.digest != MarketRunSpec(SHORT, "switchback(lags='own')").digest
+    assert one.digest != MarketRunSpec(SHORT, "switchback(differing_delays=0)").digest
 
 
 def test_clustered_errors_are_those_of_statsmodels():
@@ -188,7 +188,7 @@ policy = "flow"
 [[policies]]
 policy = "switchback"
 problems = ["shops"]
-parameters = {lags = ["same", "auto"]}
+parameters = {differing_delays = [0, 0.5]}
 """
 
 
@@ -196,8 +196,8 @@ def test_a_sweep_file_takes_a_market_beside_other_problems(tmp_path):
     experiment = parse(SWEEP, "shops.toml", default_name="shops")
     found = run_sweep(experiment, tmp_path)
     assert [(row.problem, row.policy) for row in found.summary()] == [
-        ("small", "flow"), ("shops", "flow"), ("shops", "switchback (lags=same)"),
-        ("shops", "switchback (lags=auto)"),
+        ("small", "flow"), ("shops", "flow"), ("shops", "switchback (differing_delays=0)"),
+        ("shops", "switchback (differing_delays=0.5)"),
     ]  # fmt: skip
     again = run_sweep(experiment.with_replications(2), tmp_path)
     assert [row.mean for row in again.summary()] == [row.mean for row in found.summary()]

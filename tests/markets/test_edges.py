@@ -7,16 +7,16 @@ import pytest
 from latesum import delays
 from latesum.markets import (
     NOTHING,
+    DelayPrior,
     MarketConfig,
     RegionRow,
-    ToldDelay,
     decide,
-    readings,
+    summarize,
     winner,
 )
 from latesum.markets.arrivals import lag_weights
 
-TWO = MarketConfig(("a", "b", "c"), 90, regions=("n", "s"), delay=ToldDelay(2.0))
+TWO = MarketConfig(("a", "b", "c"), 90, regions=("n", "s"), delay=DelayPrior(2.0))
 
 
 def both(days, rounds, total):
@@ -42,23 +42,25 @@ def both(days, rounds, total):
 def test_decisions_and_readings_of_odd_rows(rows):
     choices = decide(rows, 40, TWO)
     assert {choice.option for choice in choices.values()} <= {"a", "b", "c"}
-    found = readings(rows, 40, TWO)
+    found = summarize(rows, 40, TWO)
     assert all(math.isfinite(value) for effect in found.effects for value in effect[1:])
     assert winner(rows, 40, TWO).option is None
 
 
 @pytest.mark.filterwarnings("error")
 def test_refunds_may_make_money_negative():
-    settings = MarketConfig(("a", "b"), 90, amounts="money", before=NOTHING, delay=ToldDelay(0))
+    settings = MarketConfig(
+        ("a", "b"), 90, amounts="money", status_quo=NOTHING, delay=DelayPrior(0)
+    )
     rows = [RegionRow("", day, 100, "ab"[day % 2], day - 5.0) for day in range(40)]
-    assert math.isfinite(readings(rows, 40, settings).effects[1].high95)
+    assert math.isfinite(summarize(rows, 40, settings).effects[1].high95)
 
 
 @pytest.mark.parametrize(
     "law", ["constant(5000)", "pareto(1.5, 50).truncated(20000)", "uniform(0, 9000)"]
 )
 def test_every_law_of_delays_can_be_told(law):
-    told = ToldDelay.of(delays.parse(law), 5_000)
+    told = DelayPrior(delays.parse(law).mean / 5_000, "known", delays.parse(law))
     weights = lag_weights(told)
     assert weights.sum() == pytest.approx(1.0, abs=2e-4)
     assert (weights >= -1e-12).all()
@@ -66,6 +68,6 @@ def test_every_law_of_delays_can_be_told(law):
     assert lags == pytest.approx(
         told.mean, abs=0.02
     )  # visitors come in the middle of a bucket, and so do sales
-    settings = MarketConfig(("a", "b"), 90, delay=told, before="a")
+    settings = MarketConfig(("a", "b"), 90, delay=told, status_quo="a")
     rows = [RegionRow("", day, 5_000, "ab"[day // 4 % 2], 150 + day % 5) for day in range(40)]
-    assert abs(readings(rows, 40, settings).effects[1].effect) < 0.05
+    assert abs(summarize(rows, 40, settings).effects[1].effect) < 0.05

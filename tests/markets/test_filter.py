@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from scipy.linalg import solve
 
-from latesum.markets import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
-from latesum.markets import model as model_file
+from latesum.markets import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 from latesum.markets.filter_kernels import CLIP
-from latesum.markets.model import fit
+from latesum.markets.model import posterior_with
 from latesum.markets.rows import Panel
 from latesum.markets.search import defaults
 
@@ -26,9 +25,12 @@ def market(regions, buckets=24, *, seed=3, mixed=True, missing=0.15, **named):
     """A panel of made-up totals, with mixed buckets and missing rows."""
     rng = np.random.default_rng(seed)
     settings = MarketConfig(
-        ("a", "b", "c"), 60, regions=tuple(f"r{k}" for k in range(regions)),
-        delay=ToldDelay(1.7), **{"before": "a", "lags": "same", **named},
-    )  # fmt: skip
+        ("a", "b", "c"),
+        60,
+        regions=tuple(f"r{k}" for k in range(regions)),
+        delay=DelayPrior(1.7),
+        **{"status_quo": "a", "differing_delays": 0.0, **named},
+    )
     exposure = rng.uniform(3_000, 9_000, (buckets, regions))
     shares = np.zeros((buckets, regions, 3))
     for at in range(buckets):
@@ -53,7 +55,7 @@ def exponential_mix(panel, settings, mean):
     arrived = np.cumsum(weights)
     kept = int(np.argmax(arrived > 1 - 1e-4)) + 1  # the rest is left out, but for what was before
     before = {NOTHING: np.zeros(3), NOT_KNOWN: np.full(3, 1 / 3), "a": np.array([1.0, 0, 0])}[
-        settings.before
+        settings.status_quo
     ]
     early = panel.exposure[:7].mean(axis=0)
     found = np.zeros(panel.shares.shape)
@@ -101,7 +103,7 @@ def oracle(panel, settings, hyper):
     prior_mean = np.zeros(size)
     for region in range(regions):
         usable = np.flatnonzero(np.isfinite(panel.totals[:, region]))
-        if settings.before == NOT_KNOWN:
+        if settings.status_quo == NOT_KNOWN:
             usable = usable[old[usable, region] <= 0.5]
         usable = usable[:7]
         level = math.log((panel.totals[usable, region].sum() + 0.5) / mix[usable, region].sum())
@@ -128,8 +130,8 @@ def oracle(panel, settings, hyper):
             expected = math.exp(eta)
             nu = (total - expected) / expected
             variance = hyper.dispersion / expected + hyper.noise**2
-            if settings.before == NOT_KNOWN:
-                variance += (3.0 * old[at, region]) ** 2
+            if settings.status_quo == NOT_KNOWN:
+                variance += (1.0 * old[at, region]) ** 2
             spread = row @ covariance @ row + variance
             clipped = max(spread, nu**2 / CLIP**2)
             likelihood += -0.5 * (math.log(clipped) + nu**2 / clipped) - eta
@@ -147,87 +149,95 @@ def oracle(panel, settings, hyper):
     return mean[last], covariance[np.ix_(last, last)], likelihood
 
 
+def filtered(panel, settings, hyper):
+    """Means and covariance of all states as the oracle has them, and the posterior."""
+    found = posterior_with(panel, settings, hyper)
+    fit = found.fits[0]
+    regions, own, common = fit.slopes.shape
+    slopes = fit.slopes.reshape(regions * own, common)
+    mean = np.append(fit.mean, fit.own_mean.ravel() + slopes @ fit.mean)
+    crossed = slopes @ fit.covariance
+    below = crossed @ slopes.T
+    for region in range(regions):
+        block = slice(region * own, (region + 1) * own)
+        below[block, block] += fit.own_covariance[region]
+    return mean, np.block([[fit.covariance, crossed.T], [crossed, below]]), found
+
+
 @pytest.mark.parametrize("regions", [1, 3])
 @pytest.mark.parametrize("before", ["a", NOTHING])
-def test_the_filter_is_the_dense_gaussian_computation(regions, before):
-    settings, panel = market(regions, before=before)
-    hyper = defaults(panel, settings)
+def test_the_filter_is_the_dense_gaussian_computation_where_common_states_do_not_move(
+    regions, before
+):
+    settings, panel = market(regions, status_quo=before)
+    hyper = defaults(panel, settings)._replace(common_walk=1e-9, shocks=1e-9)
     mean, covariance, likelihood = oracle(panel, settings, hyper)
-    found = fit(panel, settings, hyper)
-    assert np.allclose(found.mean, mean, atol=2e-6)
-    assert np.allclose(found.covariance, covariance, atol=2e-6)
-    assert found.likelihood == pytest.approx(likelihood, abs=2e-3)
+    found_mean, found_covariance, found = filtered(panel, settings, hyper)
+    assert np.allclose(found_mean, mean, atol=2e-5)
+    assert np.allclose(found_covariance, covariance, atol=2e-5)
+    assert found.log_likelihood == pytest.approx(likelihood, abs=4e-3)
 
 
 def test_an_outlier_counts_as_one_of_three_and_a_half_deviations():
-    settings, panel = market(2, missing=0.0)
-    panel.totals[15, 1] *= 8
+    settings, panel = market(1, missing=0.0)
+    panel.totals[15, 0] *= 8
     hyper = defaults(panel, settings)
     mean, covariance, _ = oracle(panel, settings, hyper)
-    found = fit(panel, settings, hyper)
-    assert found.surprise[15, 1] > CLIP
-    assert np.allclose(found.mean, mean, atol=2e-6)
-    assert np.allclose(found.covariance, covariance, atol=2e-6)
+    found_mean, found_covariance, found = filtered(panel, settings, hyper)
+    assert found.fits[0].innovations[15, 0] > CLIP
+    assert np.allclose(found_mean, mean, atol=2e-5)
+    assert np.allclose(found_covariance, covariance, atol=2e-5)
 
 
-def test_the_blocked_filter_is_exact_where_common_states_do_not_move(monkeypatch):
-    settings, panel = market(4)
-    hyper = defaults(panel, settings)._replace(common_walk=1e-9, delay=1e9, shocks=1e-6)
-    dense = fit(panel, settings, hyper)
-    monkeypatch.setattr(model_file, "DENSE_REGIONS", 1)
-    blocked = fit(panel, settings, hyper)
-    assert np.allclose(dense.mean, blocked.mean, atol=1e-5)
-    assert np.allclose(dense.covariance, blocked.covariance, atol=1e-5)
-
-
-@pytest.mark.parametrize("own", [False, True])
-def test_the_blocked_filter_is_close_where_they_move(monkeypatch, own):
-    settings, panel = market(8, buckets=60)
+def test_the_filter_is_close_to_the_dense_computation_where_common_states_move():
+    settings, panel = market(4, buckets=40)
     hyper = defaults(panel, settings)
-    hyper = hyper._replace(lag_spread=0.5 if own else 0.0)
-    dense_mean, dense = fit(panel, settings, hyper).effects()
-    monkeypatch.setattr(model_file, "DENSE_REGIONS", 1)
-    blocked_mean, blocked = fit(panel, settings, hyper).effects()
+    mean, covariance, _ = oracle(panel, settings, hyper)
+    effects, spread = posterior_with(panel, settings, hyper).effects()
+    own = 3 + 7 + 2 + np.arange(4)[:, None] * 11 + np.arange(3)
+    rows = np.zeros((3, len(mean)))
+    for option in range(3):
+        rows[option, option] = 1.0
+        rows[option, own[:, option]] = panel.exposure.sum(axis=0) / panel.exposure.sum()
     contrast = np.array([[-1.0, 1, 0], [-1, 0, 1]])
-    sd = np.sqrt(np.diag(contrast @ dense @ contrast.T))
-    assert np.all(np.abs(contrast @ (dense_mean - blocked_mean)) < 0.4 * sd)
-    other = np.sqrt(np.diag(contrast @ blocked @ contrast.T))
-    assert np.all(np.abs(other / sd - 1) < 0.05)
+    sd = np.sqrt(np.diag(contrast @ rows @ covariance @ rows.T @ contrast.T))
+    assert np.all(np.abs(contrast @ (rows @ mean - effects)) < 0.4 * sd)
+    assert np.sqrt(np.diag(contrast @ spread @ contrast.T)) == pytest.approx(sd, rel=0.1)
 
 
-def test_own_lags_of_no_spread_change_nothing():
-    settings, panel = market(2)
-    hyper = defaults(panel, settings)
-    same = fit(panel, settings, hyper)
-    own = fit(panel, settings, hyper._replace(lag_spread=1e-7))
-    assert own.likelihood == pytest.approx(same.likelihood, abs=1e-4)
-    assert np.allclose(own.effects()[0], same.effects()[0], atol=1e-6)
-
-
-def test_own_lags_find_which_option_is_late():
-    """Noise-free totals of two options, of which the second is twice as late as the first."""
-    rng = np.random.default_rng(5)
-    settings = MarketConfig(("a", "b"), 120, delay=ToldDelay(2.0), before="a", pattern="none")
-    shares = np.zeros((120, 1, 2))
-    for start in range(0, 120, 5):
-        shares[start : start + 5, 0, rng.integers(2)] = 1.0
-    exposure = np.full((120, 1), 1e6)
-    totals = np.zeros((120, 1))
-    for option, mean in enumerate((2.0, 4.0)):
+def late_totals(delays, days, shown):
+    """Noise-free totals of 10,000 sales a bucket, with an exponential delay of each option."""
+    totals = np.zeros((days, 1))
+    for option, mean in enumerate(delays):
         q = math.exp(-1 / mean)
-        weights = [1 - mean * (1 - q)] + [
-            mean * (1 - q) ** 2 * q ** (lag - 1) for lag in range(1, LAGS)
-        ]
-        for at in range(120):
+        weights = [1 - mean * (1 - q)]
+        weights += [mean * (1 - q) ** 2 * q ** (lag - 1) for lag in range(1, LAGS)]
+        for at in range(days):
             for lag, weight in enumerate(weights):
-                shown = shares[at - lag, 0, option] if lag <= at else float(option == 0)
-                totals[at, 0] += weight * 1e4 * shown
-    panel = Panel(0, exposure, shares, totals)
+                was = shown[at - lag, 0, option] if lag <= at else float(option == 0)
+                totals[at, 0] += weight * 1e4 * was
+    return totals
+
+
+def test_the_mixture_finds_which_option_is_late_and_how_late():
+    """Two equally good options, of which the second is twice as late as the first."""
+    rng = np.random.default_rng(5)
+    settings = MarketConfig(("a", "b"), 120, delay=DelayPrior(2.0), status_quo="a", pattern="none")
+    shown = np.zeros((120, 1, 2))
+    for start in range(0, 120, 5):
+        shown[start : start + 5, 0, rng.integers(2)] = 1.0
+    panel = Panel(0, np.full((120, 1), 1e6), shown, late_totals((2.0, 4.0), 120, shown))
     hyper = defaults(panel, settings)._replace(noise=0.01, region_walk=0.001)
-    found = fit(panel, settings, hyper._replace(lag_spread=0.5))
-    late = hyper.delay * np.exp(found.mean[2:4])
-    assert late[0] == pytest.approx(2.0, rel=0.1)
-    assert late[1] == pytest.approx(4.0, rel=0.1)
+    found = posterior_with(panel, settings, hyper)
+    late = sum(
+        w * np.array(e.ratios) for w, e in zip(found.weights, found.explanations, strict=True)
+    )
+    assert late[0] == pytest.approx(1.0, abs=0.05)
+    assert late[1] == pytest.approx(2.0, abs=0.2)
+    mean, _ = found.effects()
+    assert abs(mean[1] - mean[0]) < 0.03
+    equal = posterior_with(panel, dataclasses.replace(settings, differing_delays=0.0), hyper)
+    assert found.log_likelihood > equal.log_likelihood + 10
 
 
 def test_totals_dated_by_decision_are_complete_in_the_end():
@@ -235,11 +245,11 @@ def test_totals_dated_by_decision_are_complete_in_the_end():
     settings = MarketConfig(
         ("a", "b"),
         60,
-        delay=ToldDelay(3.0, "known"),
-        before="a",
+        delay=DelayPrior(3.0, "known"),
+        status_quo="a",
         dated="decision",
         pattern="none",
-        lags="same",
+        differing_delays=0.0,
     )
     age = np.arange(40, 0, -1) - 1
     q = math.exp(-1 / 3)
@@ -248,8 +258,8 @@ def test_totals_dated_by_decision_are_complete_in_the_end():
     shares[:20, 0, 0] = shares[20:, 0, 1] = 1.0
     totals = (300 * arrived)[:, None]
     panel = Panel(-20, np.full((40, 1), 10_000.0), shares, totals)
-    mean, _ = fit(panel, settings, defaults(panel, settings)).effects()
+    mean, _ = posterior_with(panel, settings, defaults(panel, settings)).effects()
     assert mean[1] - mean[0] == pytest.approx(0.0, abs=0.01)
     by_arrival = dataclasses.replace(settings, dated="arrival")
-    wrong, _ = fit(panel, by_arrival, defaults(panel, settings)).effects()
+    wrong, _ = posterior_with(panel, by_arrival, defaults(panel, settings)).effects()
     assert wrong[1] - wrong[0] < -0.05

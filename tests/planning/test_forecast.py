@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum.markets import MarketConfig, RegionRow, ToldDelay
+from latesum.markets import DelayPrior, MarketConfig, RegionRow
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.planning.forecast import forecast
@@ -29,7 +29,7 @@ def market(lift, days, regions=tuple(SIZES)):
     """A market of some days; half of the sales come a day late."""
     rng = np.random.default_rng(1)
     config = MarketConfig(
-        ("old", "new"), 90, regions=regions, delay=ToldDelay(1.0, "known"), before="old"
+        ("old", "new"), 90, regions=regions, delay=DelayPrior(1.0, "known"), status_quo="old"
     )
     sizes = [SIZES.get(region, 6000) for region in regions]
     rows = [
@@ -41,9 +41,9 @@ def market(lift, days, regions=tuple(SIZES)):
     for day in range(days):
         chosen = decide_panel(Panel.of(rows, config, day), day, config, None, chances=False)
         for region, size, choice in zip(regions, sizes, chosen, strict=True):
-            sold[region, day] = 0.1 * size * (1 + lift * choice.option)
+            sold[region, day] = 0.1 * size * (1 + lift * config.options.index(choice.option))
             mean = (sold[region, day] + sold.get((region, day - 1), 0.1 * size)) / 2
-            option = config.options[choice.option]
+            option = choice.option
             rows.append(RegionRow(region, day, size, option, float(rng.poisson(mean))))
     return config, rows
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from latesum.errors import InvalidInput
-from latesum.markets import RegionRow, ToldDelay
+from latesum.markets import DelayPrior, RegionRow
 from latesum.planning import fitted_market, past_rows, plan_regions, read_history
 from latesum.simulation.market import Market
 
-LATE = ToldDelay(1.0)
+LATE = DelayPrior(1.0)
 
 
 def history_file(days=42, regions=("north", "south"), column="region"):

@@ -353,7 +353,7 @@ class CampaignConfig(BaseModel):
             first: The bucket that is the model's bucket 0: the first that was asked for.
             rounds_known: Whether the rounds of buckets are reported.
         """
-        from latesum.markets import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
+        from latesum.markets import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 
         told, quo = self.parameters, self.status_quo
         is_option = quo in self.options
@@ -362,19 +362,18 @@ class CampaignConfig(BaseModel):
             self.options,
             told["horizon"],
             self.regions or ("",),
-            delay=ToldDelay(told["mean_delay"], told["sure"]),
-            before=quo if is_option else NOTHING if quo == "none" else NOT_KNOWN,
-            status_quo=quo if is_option else None,
+            delay=DelayPrior(told["mean_delay"], told["sure"]),
+            status_quo=quo if is_option else NOTHING if quo == "none" else NOT_KNOWN,
             pattern=pattern,
             phase=phase,
             holidays=tuple(self.buckets.number(day) - first for day in told.get("holidays", ())),
             novelty=told.get("novelty", 0.0),
             dated=self.time_basis,
             amounts=told.get("amounts", "counts"),
-            lags=told.get("lags", "auto"),
+            differing_delays=told.get("differing_delays"),
             rounds_known=rounds_known,
             report_lag=told.get("report_lag", 0),
-            stay=told.get("stay"),
+            period=told.get("stay"),
             seed=self.seed,
         )
 

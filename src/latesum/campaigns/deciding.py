@@ -30,7 +30,7 @@ from latesum.policies import Play, Policy
 from latesum.policies.estimates import Units
 
 if TYPE_CHECKING:
-    from latesum.markets import MarketConfig, RegionChoice, RegionRow
+    from latesum.markets import LateOption, MarketConfig, RegionChoice, RegionRow
 
 #: The share of a bucket that a block need not be a bucket longer for.
 _NOT_WORTH_A_BUCKET = 0.1
@@ -459,7 +459,7 @@ def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, A
         if region in new:
             option, reason = new[region], f"{new[region]}, because it has not been shown yet."
         else:
-            if choice.purpose == "dwell":
+            if choice.purpose == "continue":
                 choice = choice._replace(option=_chosen_last(part, choice, bucket))
             purpose = "commit" if choice.purpose == "best" else "learn"
             option, reason = choice.option, _reason(choice, state.config, found.first)
@@ -512,12 +512,31 @@ def _never_shown(
     return chosen
 
 
+def say_late(late: LateOption, every: str) -> str:
+    """That an option may be the best and only late.
+
+    >>> from latesum.markets import LateOption
+    >>> say_late(LateOption("A gift", 2.13, 6, 0.12), "day")[:60]
+    "'A gift' seems about 2.1 times as late as the others; whethe"
+    """
+    more = counted(late.buckets, "more bucket" if every == "number" else f"more {every}")
+    return (
+        f"{late.option!r} seems about {late.times:.2g} times as late as the others; whether it is "
+        f"late or worse cannot be told before it is shown for {more} in a row (probability that it "
+        f"is late and the best: {late.chance:.0%})."
+    )
+
+
 def _reason(choice: RegionChoice, config: CampaignConfig, first: int) -> str:
     until = config.buckets.label(choice.until + first)
     if choice.purpose == "sweep":
         return f"{choice.option} until {until}: every option is tried once first."
-    if choice.purpose == "dwell":
+    if choice.purpose == "continue":
         return f"{choice.option} goes on until {until}, when it is decided again."
+    if choice.late is not None:
+        return (
+            f"{choice.option} goes on until {until}: {say_late(choice.late, config.buckets.every)}"
+        )
     chance = "" if math.isnan(choice.chance) else f" ({choice.chance:.0%} by what is known)"
     if choice.purpose == "best":
         return f"{choice.option}, which looks best{chance}; the planned time is over."

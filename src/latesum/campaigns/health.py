@@ -111,7 +111,7 @@ def find_health(
         for finding, where in regions.items():
             named = "" if len(where) == len(state.parts) else f"{', '.join(where)}: "
             found.append(finding._replace(sentence=named + finding.sentence))
-        found += _noisy_demand(state, now)
+        found += _market(state, now)
         own_delay = find_own_delay(state, now)
         if own_delay is not None and own_delay.off:
             found.append(_delay_off(own_delay))
@@ -124,18 +124,19 @@ def without_doubts(findings: list[Finding]) -> list[Finding]:
     return [each for each in findings if each.code != "seen once"]
 
 
-def _noisy_demand(state: CampaignState, now: datetime) -> Iterator[Finding]:
-    """One stream that is too noisy for a comparison: known from the history, before the first decision."""
-    if not state.config.is_market or len(state.parts) > 1:
+def _market(state: CampaignState, now: datetime) -> Iterator[Finding]:
+    """What the market model warns of: noisy demand, known from the history, and late options."""
+    if not state.config.is_market:
         return
-    from latesum.campaigns.deciding import market_rows
-    from latesum.markets.readings import noisy_demand
+    from latesum.campaigns.deciding import market_rows, say_late
+    from latesum.markets.summary import diagnose
 
     found = market_rows(state, now)
-    following = (state.last or 0) + 1 - found.first
-    noisy = noisy_demand(found.rows, following, found.config)
+    noisy, late = diagnose(found.rows, (state.last or 0) + 1 - found.first, found.config)
     if noisy is not None:
         yield Finding("noisy demand", "warning", noisy)
+    for each in late:
+        yield Finding("late option", "note", say_late(each, state.config.buckets.every))
 
 
 def _store(free_bytes: int | None) -> Iterator[Finding]:

@@ -18,11 +18,12 @@ from latesum.campaigns.deciding import (
     explain_policy,
     market_rows,
     plays_at,
+    say_late,
     units_of,
 )
 from latesum.campaigns.health import count_visits
 from latesum.campaigns.state import CampaignState
-from latesum.markets import Effect, Readings, Winner, readings, winner
+from latesum.markets import Effect, MarketSummary, Winner, summarize, winner
 from latesum.policies import Estimate, Policy
 from latesum.policies.estimates import may_be_best
 
@@ -116,16 +117,16 @@ class MarketKnowledge:
         self._following = (before or (state.last or 0) + 1) - self.first
 
     @cached_property
-    def readings(self) -> Readings:
+    def summary(self) -> MarketSummary:
         """What the model has found."""
-        return readings(self.rows, self._following, self.market)
+        return summarize(self.rows, self._following, self.market)
 
     @cached_property
     def _winner(self) -> Winner:
         return winner(self.rows, self._following, self.market)
 
     def _effects(self, region: str | None = None) -> list[Effect]:
-        found = self.readings.effects if region is None else self.readings.by_region[region]
+        found = self.summary.effects if region is None else self.summary.by_region[region]
         by_name = {each.option: each for each in found}
         return [by_name[name] for name in self.config.options]
 
@@ -199,7 +200,7 @@ class MarketKnowledge:
 
     def sentences(self, level: float = 0.95) -> list[str]:
         """What was found, for people."""
-        found, every, said = self.readings, self.config.buckets.every, list[str]()
+        found, every, said = self.summary, self.config.buckets.every, list[str]()
         for effect in self._effects():
             low, high = interval(effect, level)
             text = f"{effect.effect:+.1%} ({level:.0%} interval {low:+.1%} to {high:+.1%})"
@@ -210,17 +211,13 @@ class MarketKnowledge:
             f"Sales come {span_text(found.delay, every)} late on average "
             f"(given: {self.given_delay_text})."
         )
-        if found.own_delays:
-            own = ", ".join(
-                f"{key} {span_text(late, every)}" for key, late in found.own_delays.items()
-            )
-            said.append(f"Each option has a delay of its own: {own}.")
-        for each in found.outliers[-5:]:
-            where = f" in {each.region}" if each.region else ""
+        said += [say_late(each, every) for each in found.late_options]
+        for (region, bucket), deviations in list(found.outliers.items())[-5:]:
+            where = f" in {region}" if region else ""
             said.append(
-                f"{self.config.buckets.label(each.bucket + self.first)}{where} was "
-                f"{abs(each.deviations):.1f} standard deviations "
-                f"{'above' if each.deviations > 0 else 'below'} what was expected, "
+                f"{self.config.buckets.label(bucket + self.first)}{where} was "
+                f"{abs(deviations):.1f} standard deviations "
+                f"{'above' if deviations > 0 else 'below'} what was expected, "
                 "and counted as 3.5."
             )
         return said + list(found.warnings)
@@ -233,7 +230,7 @@ class MarketKnowledge:
     def given_delay_text(self) -> str:
         """The delay that was given at the start, in words."""
         given = self.market.delay
-        about = "about " if given.sure == "guess" else ""
+        about = "about " if given.certainty == "guess" else ""
         return about + span_text(given.mean, self.config.buckets.every)
 
 

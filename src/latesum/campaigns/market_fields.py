@@ -24,7 +24,7 @@ PARAMETERS = (
     "sure",
     "novelty",
     "amounts",
-    "lags",
+    "differing_delays",
     "stay",
     "holidays",
     "report_lag",

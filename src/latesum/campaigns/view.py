@@ -17,6 +17,7 @@ from latesum import _render
 from latesum._render import counted, new_table
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.deciding import say_late
 from latesum.campaigns.describing import action_sentence
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
 from latesum.campaigns.knowledge import Knowledge, MarketKnowledge, deviation
@@ -125,14 +126,15 @@ class ModelView(NamedTuple):
     #: The mean delay in buckets, and what was given at the start, in words.
     delay: float
     given_delay: str
-    own_delays: dict[str, float] | None
+    #: The options that may be the best and only late, in sentences; none is no all-clear.
+    late_options: tuple[str, ...]
     #: How much more arrives than on average, by weekday (or hour, then weekday).
     pattern: tuple[float, ...]
     #: How far the level walks in a bucket, and the noise besides that of counting, as shares.
     walk: float
     noise: float
     #: The buckets for which an option is shown at least.
-    dwell: int
+    period: int
 
 
 @dataclass(frozen=True)
@@ -309,15 +311,15 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
 
 
 def _model(known: MarketKnowledge) -> ModelView:
-    found = known.readings
+    found = known.summary
     return ModelView(
         found.delay,
         known.given_delay_text,
-        found.own_delays,
+        tuple(say_late(each, known.config.buckets.every) for each in found.late_options),
         tuple(found.pattern),
         found.walk,
         found.noise,
-        known.market.dwell,
+        known.market.period_length,
     )
 
 
@@ -344,9 +346,9 @@ def _timeline(known: Knowledge, now: datetime) -> list[BucketRow]:
         rows += [_bucket_row(part, completeness, bucket, region) for bucket in part.decisions]
     if not isinstance(known, MarketKnowledge):
         return rows
-    found, first = known.readings, known.first
-    outliers = {(each.region, each.bucket + first): each.deviations for each in found.outliers}
-    origins = {(each.region, each.bucket + first): each.shares for each in found.origins}
+    found, first = known.summary, known.first
+    outliers = {(region, at + first): off for (region, at), off in found.outliers.items()}
+    origins = {(region, at + first): shares for (region, at), shares in found.origins.items()}
     return [
         row._replace(
             outlier=outliers.get((row.region, row.bucket)),

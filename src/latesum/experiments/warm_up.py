@@ -15,7 +15,6 @@ from latesum.experiments.loop import Reports
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.runners import InProcesses
 from latesum.experiments.spec import RunSpec
-from latesum.markets.model import DENSE_REGIONS
 from latesum.policies import PolicySpec, registry
 from latesum.simulation import Beta, Problem
 from latesum.simulation.market import Market
@@ -101,9 +100,8 @@ def _play_policy(name: str) -> None:
 
 
 def _play_market() -> None:
-    for regions in (1, 2, DENSE_REGIONS + 1):
+    for regions in (1, 2):
         MarketRunSpec(Market(regions=regions, buckets=8), "switchback").run(0)
-        MarketRunSpec(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
 
 
 def _used_here() -> tuple[set[str], set[str]]:

@@ -1,4 +1,4 @@
-"""What a market is told at its start: options, regions, how late totals are, and what ran before."""
+"""What a market is set up with: options, regions, the delay of sales, and the status quo."""
 
 from __future__ import annotations
 
@@ -10,61 +10,50 @@ from typing import Literal
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.delays import Delay
 
-#: What ran before the first row, where it is none of the options: no rewards were under way, ...
+#: The status quo where nothing ran before the first row, so that no rewards were in flight, ...
 NOTHING = "(nothing)"
-#: ... or something ran, or may have run, and it is not known which option it was.
+#: ... or where something ran, or may have run, and it is not known which option it was.
 NOT_KNOWN = "(not known)"
 
-#: How sure one is of the delay: the sd of its logarithm.
-SURE = {"known": 0.1, "guess": 0.7}
-#: The parts of the repeating pattern: a week of days, of working days; hours of the day and days of the week; none.
+#: The sd of the logarithm of the mean delay.
+CERTAINTY = {"known": 0.1, "guess": 0.7}
+#: The parts of the repeating pattern: a week of days, of working days; hours of the day and days of
+#: the week; none.
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
-MOST_OPTIONS = 50
-MOST_REGIONS = 200
+MAX_OPTIONS = 50
+MAX_REGIONS = 200
+#: The prior probability that one option's sales are later (or earlier) than the others', with regions
+#: and on one stream: what it costs where delays are equal is larger on one stream.
+DIFFERING_DELAYS, DIFFERING_DELAYS_ONE_STREAM = 0.4, 0.33
 
 
 @dataclass(frozen=True)
-class ToldDelay:
-    """How late sales are, as far as it was told.
+class DelayPrior:
+    """How late sales are, as far as it is known beforehand.
 
     Args:
         mean: The mean delay in buckets.
-        sure: "known" holds it within about 10%, "guess" within a factor of about two; both are
+        certainty: "known" holds it within about 10%, "guess" within a factor of about two; both are
             corrected by the data.
         law: The shape of the delay, of which only the shape counts; None is exponential.
 
-    >>> ToldDelay(2.0).spread
+    >>> DelayPrior(2.0).log_sd
     0.7
     """
 
     mean: float
-    sure: Literal["known", "guess"] = "guess"
+    certainty: Literal["known", "guess"] = "guess"
     law: Delay | None = None
 
     def __post_init__(self) -> None:
         mean = finite_number(self.mean, "the mean delay in buckets", at_least=0)
         object.__setattr__(self, "mean", max(mean, 1e-3))
-        known_name(self.sure, SURE, "way to be sure of a delay")
+        known_name(self.certainty, CERTAINTY, "certainty of a delay")
 
     @property
-    def spread(self) -> float:
+    def log_sd(self) -> float:
         """The sd of the logarithm of the mean delay."""
-        return SURE[self.sure]
-
-    @classmethod
-    def of(cls, law: Delay, rounds_per_bucket: float) -> ToldDelay:
-        """A delay that is known as a law, such as a fitted one.
-
-        Args:
-            law: The delay in rounds.
-            rounds_per_bucket: How many rounds a bucket has.
-
-        >>> from latesum import delays
-        >>> round(ToldDelay.of(delays.geometric(7_500), 5_000).mean, 2)
-        1.5
-        """
-        per_bucket = finite_number(rounds_per_bucket, "the rounds per bucket", above=0)
-        return cls(law.mean / per_bucket, "known", law)
+        return CERTAINTY[self.certainty]
 
 
 @dataclass(frozen=True)
@@ -76,50 +65,50 @@ class MarketConfig:
         horizon: How many buckets it is decided for; bucket 0 is the first of them.
         regions: The names of the regions; one stream has one region without a name.
         delay: How late sales are.
-        before: What ran before the first row: an option, `NOTHING`, or `NOT_KNOWN`.
-        status_quo: What effects are measured against; None is the option before, otherwise the first.
-        pattern: The repeating pattern: "weekday" for daily buckets, "workday" for those of five days, "hour" for hourly ones (hours of the
-            day and days of the week), or "none".
+        status_quo: What ran before the first row: an option, `NOTHING`, or `NOT_KNOWN`.
+        pattern: The repeating pattern: "weekday" for daily buckets, "workday" for those of five days,
+            "hour" for hourly ones (hours of the day and days of the week), or "none".
         phase: Where in the pattern bucket 0 lies: its weekday from Monday = 0, or its hour in the week.
         holidays: The buckets that are unlike the others, negative ones in the history; they count less.
         novelty: How far an option's effect may walk in a bucket (0.01: by 1%); 0 for effects that stay.
         dated: Whether a sale is in the total of the bucket in which it arrived, or of the one in
             which its visitor came ("decision"; such totals grow for a while).
         amounts: "counts" of sales, or "money", whose dispersion is learned.
-        lags: Whether all options' sales are late in the same way ("same"), each in its own ("own"), or
-            what the rows say ("auto"; on one stream without visitors they cannot say it).
+        differing_delays: The prior probability that the sales of one option are later or earlier than
+            those of the others; 0 where all are surely equal. None is 0.4 with several regions and
+            0.33 on one stream; on one stream without visitors it is 0, because there totals cannot
+            show it.
         rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the noise.
         report_lag: After how many buckets totals become known.
-        stay: For how many buckets a choice stays, at least; None follows the delay as it was told.
+        period: For how many buckets a choice stays, at least; None follows the given delay.
         seed: What the draws come from.
 
-    >>> settings = MarketConfig(("old", "new"), 90, regions=("north", "south"), before="old")
-    >>> settings.reference
+    >>> config = MarketConfig(("old", "new"), 90, regions=("north", "south"), status_quo="old")
+    >>> config.reference
     'old'
     """
 
     options: tuple[str, ...]
     horizon: int
     regions: tuple[str, ...] = ("",)
-    delay: ToldDelay = field(default_factory=lambda: ToldDelay(1.0))
-    before: str = NOT_KNOWN
-    status_quo: str | None = None
+    delay: DelayPrior = field(default_factory=lambda: DelayPrior(1.0))
+    status_quo: str = NOT_KNOWN
     pattern: Literal["weekday", "workday", "hour", "none"] = "weekday"
     phase: int = 0
     holidays: tuple[int, ...] = ()
     novelty: float = 0.0
     dated: Literal["arrival", "decision"] = "arrival"
     amounts: Literal["counts", "money"] = "counts"
-    lags: Literal["same", "own", "auto"] = "auto"
+    differing_delays: float | None = None
     rounds_known: bool = True
     report_lag: int = 0
-    stay: int | None = None
+    period: int | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "options", _names(self.options, "option", 2, MOST_OPTIONS))
-        put(self, "regions", _names(self.regions, "region", 1, MOST_REGIONS))
+        put(self, "options", _names(self.options, "option", 2, MAX_OPTIONS))
+        put(self, "regions", _names(self.regions, "region", 1, MAX_REGIONS))
         put(self, "horizon", whole_number(self.horizon, "the horizon in buckets", at_least=1))
         put(self, "holidays", tuple(sorted({int(bucket) for bucket in self.holidays})))
         for name in ("report_lag", "seed", "phase"):
@@ -128,33 +117,40 @@ class MarketConfig:
         known_name(self.pattern, PATTERNS, "pattern")
         known_name(self.dated, ("arrival", "decision"), "way to date totals")
         known_name(self.amounts, ("counts", "money"), "kind of totals")
-        known_name(self.lags, ("same", "own", "auto"), "way to treat the options' lags")
-        known_name(self.before, (*self.options, NOTHING, NOT_KNOWN), "answer to what ran before")
-        if self.status_quo is not None:
-            known_name(self.status_quo, self.options, "option")
-        if self.stay is not None:
-            whole_number(self.stay, "the buckets that a choice stays", at_least=1)
-        if not isinstance(self.delay, ToldDelay):
-            raise InvalidInput(f"the delay must be a ToldDelay, not {self.delay!r}.")
+        known_name(self.status_quo, (*self.options, NOTHING, NOT_KNOWN), "status quo")
+        if self.differing_delays is not None:
+            words = "the probability that delays differ"
+            finite_number(self.differing_delays, words, at_least=0, at_most=0.9)
+        if self.period is not None:
+            whole_number(self.period, "the buckets that a choice stays", at_least=1)
+        if not isinstance(self.delay, DelayPrior):
+            raise InvalidInput(f"the delay must be a DelayPrior, not {self.delay!r}.")
 
     @property
     def reference(self) -> str:
-        """The option that effects are measured against."""
-        if self.status_quo is not None:
-            return self.status_quo
-        return self.before if self.before in self.options else self.options[0]
+        """The option that effects are measured against: the status quo, or the first option."""
+        return self.status_quo if self.status_quo in self.options else self.options[0]
+
+    @property
+    def delays_may_differ(self) -> float:
+        """The prior probability that one option's delay differs."""
+        if self.differing_delays is not None:
+            return self.differing_delays
+        if len(self.regions) > 1:
+            return DIFFERING_DELAYS
+        return DIFFERING_DELAYS_ONE_STREAM if self.rounds_known else 0.0
 
     @functools.cached_property
-    def dwell(self) -> int:
-        """For how many buckets a choice stays, at least: two, and the mean delay as it was told.
+    def period_length(self) -> int:
+        """For how many buckets a choice stays, at least: two, and the mean delay as it was given.
 
         Twice the mean delay where the horizon has room for it: five sweeps over all options.
 
-        >>> MarketConfig(("a", "b", "c"), 90, delay=ToldDelay(2.0)).dwell
+        >>> MarketConfig(("a", "b", "c"), 90, delay=DelayPrior(2.0)).period_length
         4
         """
-        if self.stay is not None:
-            return self.stay
+        if self.period is not None:
+            return self.period
         # A delay of 2.001 buckets, such as of a fitted law, needs no bucket more than 2.
         mean = round(self.delay.mean, 1)
         room = self.horizon // (5 * len(self.options))
@@ -162,16 +158,16 @@ class MarketConfig:
 
     @functools.cached_property
     def sweep(self) -> int:
-        """How many dwells the first sweep has, in which every option is shown in some region.
+        """How many periods the first sweep has, in which every option is shown in some region.
 
-        Where totals are reported late it is longer, so that something of each dwell is known at its end.
+        Where totals are reported late it is longer, so that something of each period is known at its
+        end.
 
         >>> MarketConfig(("a", "b", "c"), 90, regions=("north", "south")).sweep
         2
         """
         needed = math.ceil(len(self.options) / len(self.regions))
-        late = self.report_lag / self.dwell
-        return needed + math.floor(late)
+        return needed + math.floor(self.report_lag / self.period_length)
 
 
 def _names(given: object, kind: str, least: int, most: int) -> tuple[str, ...]:

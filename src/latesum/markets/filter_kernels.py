@@ -1,251 +1,262 @@
-"""The extended Kalman filter of a market, compiled.
+"""The Kalman filter of a market, compiled.
 
-States, in this order. Common: theta_i; gamma_i, where options have lags of their own; the pattern w; the
-common level d and the common shock c, where there are several regions. Per region: delta_ri and the
-deviations of the pattern, where there are several regions; the level a_r.
+Common states g, in this order: the options' effects theta; the pattern w; where there are several
+regions, the common level d and the common shock c. States of a region: where there are several, what
+is special to it in the effects (delta) and in the pattern (w_r); its level a.
 
     eta[r,t]  = log sum_i X[r,t,i] exp(theta_i + delta_ri) + w_t + w_rt + d_t + c_t + a_rt
     y[r,t]   ~ mean m = exp(eta), variance phi m + tau^2 m^2
 
-One observation is linear in the states around what is expected: nu = (y - m)/m has the mean h'(x - x^) and
-the variance V = phi/m + tau^2, h the gradient of eta (Durbin and Koopman's working observation).
+An observation is linear in the states around what is expected: nu = (y - m)/m has the mean h'(x - x^)
+and the variance V = phi/m + tau^2, h the gradient of eta (Durbin and Koopman's working observation).
+
+Regions know of each other by the common states alone: x_r = own_mean_r + slopes_r g + error with the
+covariance own_covariance_r. An observation of one region leaves all of this as it is in the others, so
+that it costs the square of the states of one region, however many there are. Where g does not move
+this is exact. Where it moves, what is left uncertain of the old states given the new ones is common to
+all regions, and is kept as if it were each region's own.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from latesum._compile import compiled
-from latesum.markets.arrival_kernels import count_lags, integrated
 
-#: A day counts no more than one of this many standard deviations.
+#: A total counts no more than one of this many standard deviations.
 CLIP = 3.5
-#: How far gamma is moved for its derivative.
-_STEP = 0.01
-#: The last bucket of what was never shown.
-_NEVER = -(1 << 40)
 
-# Places in `sizes`, what a fit is told of all that varies: variances of priors, ...
-EFFECTS, LAGS, PATTERN, DEVIATION, DIFFERENCES, LEVEL, SHOCKS = range(7)
-# ... what states gain in variance per bucket, and how much of a shock stays; ...
-NOVELTY, COMMON_WALK, REGION_WALK, SHOCK_MOVES, SHOCK_KEPT = range(7, 12)
-# ... and of a bucket: its noise as a sd, the variance over the mean, the mean delay.
-NOISE, DISPERSION, DELAY = range(12, 15)
+# Positions in `sizes`: prior variances, ...
+EFFECTS, PATTERN, DEVIATION, DIFFERENCES, SHOCKS = range(5)
+# ... what states gain in variance per bucket, how much of a shock stays, ...
+NOVELTY, COMMON_WALK, REGION_WALK, SHOCK_KEPT = range(5, 9)
+# ... and of a bucket: the variance of its noise, and the variance of counts over their mean.
+NOISE, DISPERSION = range(9, 11)
 #: The prior variance of the common level, which is where the regions' levels are.
 _NEXT_TO_NOTHING = 1e-12
 
 
-@compiled
-def _common_prior(sizes, options, patterns, own, several, shocks):  # type: ignore[no-untyped-def]
-    """Of the common states: the variances before the first bucket, what they gain per bucket, how much stays."""
-    first = options * (2 if own else 1)
-    level = first + patterns
-    count = level + (1 if several else 0) + (1 if shocks else 0)
-    variance, moves, kept = np.empty(count), np.zeros(count), np.ones(count)
-    variance[:options], moves[:options] = sizes[EFFECTS], sizes[NOVELTY]
-    variance[options:first] = sizes[LAGS]
-    variance[first:level] = sizes[PATTERN]
-    if several:
-        variance[level], moves[level] = _NEXT_TO_NOTHING, sizes[COMMON_WALK]
-    if shocks:  # the lag smears one over the buckets after it
-        variance[-1], moves[-1], kept[-1] = sizes[SHOCKS], sizes[SHOCK_MOVES], sizes[SHOCK_KEPT]
-    return variance, moves, kept
+class Fit(NamedTuple):
+    """The states after the last bucket, and nu / sqrt(S) of every total (NaN where there is none)."""
+
+    mean: Any
+    covariance: Any
+    own_mean: Any
+    slopes: Any
+    own_covariance: Any
+    innovations: Any
 
 
 @compiled
-def _special_prior(sizes, options, patterns, several):  # type: ignore[no-untyped-def]
-    """The variances of a region's states before the first bucket."""
-    if not several:
-        return np.full(1, sizes[LEVEL])
-    variance = np.empty(options + patterns + 1)
-    variance[:options] = sizes[DIFFERENCES]
-    variance[options : options + patterns] = sizes[DEVIATION]
-    variance[-1] = sizes[LEVEL]
-    return variance
+def filter_market(totals, mix, extra, positions, patterns, sizes, levels, level_sds):  # type: ignore[no-untyped-def]
+    """The states after all totals, and the log-likelihood.
 
-
-@compiled
-def fit_dense(  # type: ignore[no-untyped-def]
-    totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, by_decision, table, step, sizes,
-    levels, level_sd,
-):  # fmt: skip
-    """One pass with the full covariance: means and covariance of all states, the log-likelihood, and nu / sqrt(S)."""
-    regions, options = before.shape
-    common, common_moves, common_kept = _common_prior(
-        sizes, options, patterns, own, regions > 1, shocks
-    )
-    special = _special_prior(sizes, options, patterns, regions > 1)
-    first, each = len(common), len(special)
-    states = first + regions * each
-    mean, covariance = np.zeros(states), np.zeros((states, states))
-    moves, kept = np.zeros(states), np.ones(states)
-    moves[:first], kept[:first] = common_moves, common_kept
-    for state in range(first):
-        covariance[state, state] = common[state]
-    for region in range(regions):
-        start = first + region * each
-        for state in range(each):
-            covariance[start + state, start + state] = special[state]
-        level = start + each - 1
-        covariance[level, level] = level_sd[region] * level_sd[region]
-        mean[level], moves[level] = levels[region], sizes[REGION_WALK]
-    likelihood, surprise = filter_dense(
-        totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, sizes[DELAY],
-        mean, covariance, sizes[NOISE], sizes[DISPERSION], moves, kept, by_decision, table, step,
-    )  # fmt: skip
-    return mean, covariance, likelihood, surprise
-
-
-@compiled
-def fit_blocked(  # type: ignore[no-untyped-def]
-    totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, by_decision, table, step, sizes,
-    levels,
-):  # fmt: skip
-    """The same by `filter_blocked`: of the common states, and what it says of those of regions."""
-    regions, options = before.shape
-    several = regions > 1  # always; but a literal True would make versions of their own
-    variance, moves, kept = _common_prior(sizes, options, patterns, own, several, shocks)
-    of_region = _special_prior(sizes, options, patterns, several)
-    special = np.zeros((regions, len(of_region)))
-    special[:, -1] = levels
-    mean, covariance = np.zeros(len(variance)), np.diag(variance)
-    likelihood, surprise, level, on_common, rest = filter_blocked(
-        totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, sizes[DELAY],
-        mean, covariance, special, np.diag(of_region), sizes[NOISE], sizes[DISPERSION], moves, kept,
-        sizes[REGION_WALK], by_decision, table, step,
-    )  # fmt: skip
-    return mean, covariance, likelihood, surprise, level, on_common, rest
-
-
-@compiled
-def gradient(mix, slope, own, options, patterns, places, several, shocks, common, special, hg, hb):  # type: ignore[no-untyped-def]
-    """eta of one observation, and its gradient in the common states (hg) and in the region's (hb).
-
-    `mix` is X[r,t], `slope` its derivative in gamma, `places` which parts of the pattern the bucket has;
-    `common` and `special` are the expected states.
+    `mix` is X, `extra` is added to V, `positions` are the parts of the pattern that each bucket has,
+    `levels` and `level_sds` the prior of the regions' levels.
     """
-    hg[:] = 0.0
-    hb[:] = 0.0
+    buckets, regions, options = mix.shape
+    fit, gains = _prior(buckets, regions, options, patterns, sizes, levels, level_sds)
+    moving = np.flatnonzero(gains)
+    on_common, on_own = np.zeros(len(fit.mean)), np.zeros(fit.own_mean.shape[1])
+    likelihood = 0.0
+    for at in range(buckets):
+        if at > 0:
+            if len(moving):
+                _move_common(fit, moving, gains, sizes[SHOCK_KEPT] if regions > 1 else 1.0)
+            for region in range(regions):
+                fit.own_covariance[region, -1, -1] += sizes[REGION_WALK]
+        for region in range(regions):
+            if not np.isfinite(totals[at, region]) or not mix[at, region].sum() > 0:
+                continue
+            eta = _gradient(fit, region, mix[at, region], positions[at], on_common, on_own)
+            expected = math.exp(eta)
+            nu = (totals[at, region] - expected) / expected
+            noise = sizes[DISPERSION] / expected + sizes[NOISE] + extra[at, region]
+            likelihood -= eta + _observe(fit, region, at, nu, noise, on_common, on_own)
+    return fit, likelihood
+
+
+@compiled
+def _prior(buckets, regions, options, patterns, sizes, levels, level_sds):  # type: ignore[no-untyped-def]
+    """The states before the first bucket, and what the common ones gain in variance per bucket."""
+    several = regions > 1
+    common = options + patterns + (2 if several else 0)
+    own = (options + patterns if several else 0) + 1
+    fit = Fit(
+        np.zeros(common),
+        np.zeros((common, common)),
+        np.zeros((regions, own)),
+        np.zeros((regions, own, common)),
+        np.zeros((regions, own, own)),
+        np.full((buckets, regions), np.nan),
+    )
+    gains = np.zeros(common)
+    for state in range(options + patterns):
+        is_effect = state < options
+        fit.covariance[state, state] = sizes[EFFECTS if is_effect else PATTERN]
+        gains[state] = sizes[NOVELTY] if is_effect else 0.0
+        if several:
+            for region in range(regions):
+                size = sizes[DIFFERENCES if is_effect else DEVIATION]
+                fit.own_covariance[region, state, state] = size
+    if several:  # the lag smears a shock over the buckets after it
+        fit.covariance[-2, -2], gains[-2] = _NEXT_TO_NOTHING, sizes[COMMON_WALK]
+        fit.covariance[-1, -1] = sizes[SHOCKS]
+        gains[-1] = (1.0 - sizes[SHOCK_KEPT] ** 2) * sizes[SHOCKS]
+    for region in range(regions):
+        fit.own_mean[region, -1] = levels[region]
+        fit.own_covariance[region, -1, -1] = level_sds[region] ** 2
+    return fit, gains
+
+
+@compiled
+def _gradient(fit, region, mix, positions, on_common, on_own):  # type: ignore[no-untyped-def]
+    """eta of one observation, and its gradient in the common states and in the region's."""
+    options, several = len(mix), len(fit.own_mean) > 1
+    on_common[:] = 0.0
+    on_own[:] = 0.0
     total = 0.0
     for option in range(options):
-        effect = common[option]
+        effect = fit.mean[option]
         if several:
-            effect += special[option]
-        hg[option] = mix[option] * math.exp(effect)
-        total += hg[option]
+            effect += _own(fit, region, option)
+        on_common[option] = mix[option] * math.exp(effect)
+        total += on_common[option]
+    eta = math.log(total) + _own(fit, region, fit.own_mean.shape[1] - 1)
     for option in range(options):
-        hg[option] /= total
+        on_common[option] /= total
         if several:
-            hb[option] = hg[option]
-        if own and mix[option] > 0:
-            hg[options + option] = hg[option] * slope[option] / mix[option]
-    eta = math.log(total)
-    start = options * (2 if own else 1)
-    for place in places:
-        hg[start + place] = 1.0
-        eta += common[start + place]
+            on_own[option] = on_common[option]
+    for position in positions:
+        on_common[options + position] = 1.0
+        eta += fit.mean[options + position]
         if several:
-            hb[options + place] = 1.0
-            eta += special[options + place]
-    start += patterns
-    for further in range(start, start + (1 if several else 0) + (1 if shocks else 0)):
-        hg[further] = 1.0
-        eta += common[further]
-    hb[-1] = 1.0
-    return eta + special[-1]
+            on_own[options + position] = 1.0
+            eta += _own(fit, region, options + position)
+    if several:
+        on_common[-2:] = 1.0
+        eta += fit.mean[-2] + fit.mean[-1]
+    on_own[-1] = 1.0
+    return eta
 
 
 @compiled
-def _arrived(lag, late, q, below, table, step):  # type: ignore[no-untyped-def]
-    """One entry of `arrived_shares` after another: G_l, and what the next one needs.
-
-    `below` is what the entry before gave: of an exponential delay what is still late, of another A(l).
-    """
-    if len(table) == 0:
-        return 1.0 - below, below * q
-    above = integrated((lag + 1) / late, table, step)
-    return 1.0 - late * (above - below), above
+def _own(fit, region, state):  # type: ignore[no-untyped-def]
+    """The mean of a region's state."""
+    result = fit.own_mean[region, state]
+    for common in range(len(fit.mean)):
+        result += fit.slopes[region, state, common] * fit.mean[common]
+    return result
 
 
 @compiled
-def _add_own(late, lags, by_decision, exposure, shares, before, at, option, table, step, out):  # type: ignore[no-untyped-def]
-    """What `arrived_shares` and `add_mix` give for one option, with no array in between."""
-    buckets, regions = exposure.shape
-    oldest = min(buckets - 1 - at if by_decision else at, lags - 1)
-    q = math.exp(-1.0 / late)
-    nothing = late * (1.0 - q) if len(table) == 0 else 0.0
-    out[:, option] = 0.0
-    if by_decision or at < lags:
-        arrived, below = 0.0, nothing
-        for lag in range(oldest + 1):
-            arrived, below = _arrived(lag, late, q, below, table, step)
-        for region in range(regions):
-            if by_decision:
-                out[region, option] = arrived * exposure[at, region] * shares[at, region, option]
-            else:
-                out[region, option] = (1.0 - arrived) * before[region, option]
-    if by_decision:
-        return
-    last, below = 0.0, nothing
-    for lag in range(oldest + 1):
-        arrived, below = _arrived(lag, late, q, below, table, step)
-        weight = arrived - last
-        last = arrived
-        for region in range(regions):
-            share = shares[at - lag, region, option]
-            if share != 0.0:
-                out[region, option] += weight * exposure[at - lag, region] * share
+def _observe(fit, region, at, nu, noise, on_common, on_own):  # type: ignore[no-untyped-def]
+    """Update the states by one observation; minus its log-likelihood, without eta."""
+    mean, covariance = fit.mean, fit.covariance
+    own_mean, slopes, own_covariance = (
+        fit.own_mean[region],
+        fit.slopes[region],
+        fit.own_covariance[region],
+    )
+    common, own = len(mean), len(own_mean)
+    gained_own = np.zeros(own)
+    for state in range(own):  # the whole gradient in g: the region's states follow it
+        if on_own[state] != 0.0:
+            for other in range(common):
+                on_common[other] += on_own[state] * slopes[state, other]
+            for other in range(own):
+                gained_own[other] += on_own[state] * own_covariance[state, other]
+    gained = np.zeros(common)
+    for state in range(common):
+        if on_common[state] != 0.0:
+            for other in range(common):
+                gained[other] += on_common[state] * covariance[state, other]
+    own_variance, constant = noise, nu
+    for state in range(own):
+        own_variance += on_own[state] * gained_own[state]
+    variance = own_variance
+    for state in range(common):
+        variance += on_common[state] * gained[state]
+        constant += on_common[state] * mean[state]
+    fit.innovations[at, region] = nu / math.sqrt(variance)
+    clipped = max(variance, nu * nu / (CLIP * CLIP))
+    own_variance += clipped - variance
+    for state in range(own):
+        gain = gained_own[state] / own_variance
+        if gain != 0.0:
+            own_mean[state] += gain * constant
+            for other in range(common):
+                slopes[state, other] -= gain * on_common[other]
+            for other in range(own):
+                own_covariance[state, other] -= gain * gained_own[other]
+    for state in range(common):
+        gain = gained[state] / clipped
+        mean[state] += gain * nu
+        for other in range(common):
+            covariance[state, other] -= gain * gained[other]
+    return 0.5 * (math.log(clipped) + nu * nu / clipped)
 
 
 @compiled
-def own_mix(at, mean, gamma, seen, table, step, by_decision, exposure, shares, before, mix, slope):  # type: ignore[no-untyped-def]
-    """X of bucket `at` where option i has the mean delay D exp(gamma_i), and its derivative in gamma_i.
-
-    `seen` is the last bucket in which each option was shown: what was not shown for as long as it may be late has no part
-    in the arrivals.
-    """
-    for option in range(shares.shape[2]):
-        mix[:, option] = 0.0
-        slope[:, option] = 0.0
-        if at - seen[option] >= exposure.shape[0] or (by_decision and seen[option] < at):
-            continue
-        late = mean * math.exp(gamma[option])
-        lags = count_lags(late, exposure.shape[0], table, step)
-        if at - seen[option] >= lags:
-            continue
-        _add_own(late, lags, by_decision, exposure, shares, before, at, option, table, step, mix)
-        later = late * math.exp(_STEP)
-        _add_own(later, lags, by_decision, exposure, shares, before, at, option, table, step, slope)
-        for region in range(len(mix)):
-            slope[region, option] = (slope[region, option] - mix[region, option]) / _STEP
+def _move_common(fit, moving, gains, kept):  # type: ignore[no-untyped-def]
+    """Let the common states move by a bucket: of the last one, the shock, the share `kept` stays."""
+    mean, covariance = fit.mean, fit.covariance
+    common, count = len(mean), len(moving)
+    crossed, left = np.empty((count, common)), np.empty((count, count))
+    old_mean = mean.copy()
+    for one in range(count):
+        for state in range(common):
+            share = kept if state == common - 1 else 1.0
+            crossed[one, state] = share * covariance[state, moving[one]]
+        for two in range(count):
+            left[one, two] = covariance[moving[one], moving[two]]
+    if kept != 1.0:
+        mean[-1] *= kept
+        covariance[-1, :] *= kept
+        covariance[:, -1] *= kept
+    for state in moving:
+        covariance[state, state] += gains[state]
+    # The old states given the new ones: by `back`, with the covariance `left`.
+    back = _solve(covariance, crossed)
+    shift = np.empty(count)
+    for one in range(count):
+        shift[one] = old_mean[moving[one]]
+        for state in range(common):
+            shift[one] -= back[one, state] * mean[state]
+        for two in range(count):
+            for state in range(common):
+                left[one, two] -= crossed[one, state] * back[two, state]
+    states = fit.own_mean.shape[1]
+    old, spread = np.empty((count, states)), np.empty(states)
+    for region in range(len(fit.own_mean)):
+        slopes, own_covariance = fit.slopes[region], fit.own_covariance[region]
+        for one in range(count):
+            for state in range(states):
+                old[one, state] = slopes[state, moving[one]]
+                slopes[state, moving[one]] = 0.0
+        for one in range(count):
+            spread[:] = 0.0
+            for two in range(count):
+                for state in range(states):
+                    spread[state] += left[one, two] * old[two, state]
+            for state in range(states):
+                factor = old[one, state]
+                if factor != 0.0:
+                    fit.own_mean[region, state] += factor * shift[one]
+                    for other in range(common):
+                        slopes[state, other] += factor * back[one, other]
+                    for other in range(states):
+                        own_covariance[state, other] += factor * spread[other]
 
 
 @compiled
-def _first_seen(before):  # type: ignore[no-untyped-def]
-    """The last bucket in which each option was shown, at the start: what ran before counts as shown in the first."""
-    regions, options = before.shape
-    seen = np.full(options, _NEVER)
-    for option in range(options):
-        for region in range(regions):
-            if before[region, option] != 0.0:
-                seen[option] = 0
-    return seen
-
-
-@compiled
-def _note_shown(at, shares, seen):  # type: ignore[no-untyped-def]
-    for option in range(len(seen)):
-        for region in range(shares.shape[1]):
-            if shares[at, region, option] != 0.0:
-                seen[option] = at
-
-
-@compiled
-def solve_in_place(matrix, sides, root):  # type: ignore[no-untyped-def]
-    """`sides` becomes matrix^-1 sides, for a positive definite matrix; `root` is room for its root."""
-    size, count = sides.shape
+def _solve(matrix, sides):  # type: ignore[no-untyped-def]
+    """matrix^-1 x of every row x of `sides`, for a positive definite matrix."""
+    count, size = sides.shape
+    root, result = np.zeros((size, size)), sides.copy()
     for column in range(size):
         for row in range(column, size):
             value = matrix[row, column]
@@ -258,236 +269,10 @@ def solve_in_place(matrix, sides, root):  # type: ignore[no-untyped-def]
     for side in range(count):
         for row in range(size):
             for earlier in range(row):
-                sides[row, side] -= root[row, earlier] * sides[earlier, side]
-            sides[row, side] /= root[row, row]
+                result[side, row] -= root[row, earlier] * result[side, earlier]
+            result[side, row] /= root[row, row]
         for row in range(size - 1, -1, -1):
             for later in range(row + 1, size):
-                sides[row, side] -= root[later, row] * sides[later, side]
-            sides[row, side] /= root[row, row]
-
-
-@compiled
-def filter_dense(  # type: ignore[no-untyped-def]
-    totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, late,
-    mean, covariance, noise, dispersion, moves, kept, by_decision, table, step,
-):  # fmt: skip
-    """One pass with the full covariance; `mean` and `covariance` are the prior, and changed.
-
-    `extra` is added to V; `moves` is the variance that every state gains per bucket, of which `kept`
-    (1, or rho for the shock) of the old value stays. Returns the log-likelihood, and nu / sqrt(S) of every
-    observation (NaN where there is none).
-    """
-    buckets, regions = totals.shape
-    options = shares.shape[2]
-    several = regions > 1
-    states = len(mean)
-    n_common = options * (2 if own else 1) + patterns + (1 if several else 0) + (1 if shocks else 0)
-    n_special = (states - n_common) // regions
-    hg, hb = np.zeros(n_common), np.zeros(n_special)
-    gained = np.empty(states)
-    surprise = np.full((buckets, regions), np.nan)
-    here, slope = np.zeros((regions, options)), np.zeros((regions, options))
-    touched = np.empty(n_common + n_special, np.int64)
-    weight = np.empty(n_common + n_special)
-    seen = _first_seen(before)
-    likelihood = 0.0
-    for at in range(buckets):
-        if at > 0:
-            for state in range(states):
-                if kept[state] != 1.0:
-                    mean[state] *= kept[state]
-                    covariance[state, :] *= kept[state]
-                    covariance[:, state] *= kept[state]
-                covariance[state, state] += moves[state]
-        if own:
-            _note_shown(at, shares, seen)
-            own_mix(
-                at, late, mean[options : 2 * options], seen, table, step, by_decision, exposure,
-                shares, before, here, slope,
-            )  # fmt: skip
-        else:
-            here = mix[at]
-        for region in range(regions):
-            if not np.isfinite(totals[at, region]) or not here[region].sum() > 0:
-                continue
-            start = n_common + region * n_special
-            special = mean[start : start + n_special]
-            eta = gradient(
-                here[region], slope[region], own, options, patterns, places[at], several, shocks,
-                mean, special, hg, hb,
-            )  # fmt: skip
-            size = 0
-            for state in range(n_common):
-                if hg[state] != 0.0:
-                    touched[size], weight[size] = state, hg[state]
-                    size += 1
-            for state in range(n_special):
-                if hb[state] != 0.0:
-                    touched[size], weight[size] = start + state, hb[state]
-                    size += 1
-            for state in range(states):
-                gained[state] = 0.0
-            for each in range(size):
-                row = touched[each]
-                for state in range(states):
-                    gained[state] += weight[each] * covariance[row, state]
-            expected = math.exp(eta)
-            nu = (totals[at, region] - expected) / expected
-            variance = dispersion / expected + noise * noise + extra[at, region]
-            for each in range(size):
-                variance += weight[each] * gained[touched[each]]
-            surprise[at, region] = nu / math.sqrt(variance)
-            variance = max(variance, nu * nu / (CLIP * CLIP))
-            for state in range(states):
-                mean[state] += gained[state] / variance * nu
-            for state in range(states):
-                factor = gained[state] / variance
-                if factor != 0.0:
-                    for other in range(states):
-                        covariance[state, other] -= factor * gained[other]
-            likelihood += -0.5 * (math.log(variance) + nu * nu / variance) - eta
-    return likelihood, surprise
-
-
-@compiled
-def filter_blocked(  # type: ignore[no-untyped-def]
-    totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, late,
-    mean, covariance, special, special_covariance, noise, dispersion, moves, kept, walk,
-    by_decision, table, step,
-):  # fmt: skip
-    """One pass in which regions know of each other by the common states alone.
-
-    A region's states are x_r = level_r + slope_r g + error with covariance P_r, where g are the common
-    states: an observation of one region leaves all of this as it is in the others, so that it costs
-    (common + special)^2 instead of (all states)^2. Where g does not move this is exact. Where d and c move,
-    what is left uncertain of the old ones, given the new ones, is common to all regions and is kept as if it
-    were each region's own.
-
-    `mean` and `covariance` are those of g, `special` (regions x states) and `special_covariance` (one, for all)
-    the prior of the regions' states, `walk` what their levels gain per bucket. Returns the log-likelihood, nu /
-    sqrt(S), and level, slope and P of all regions.
-    """
-    buckets, regions = totals.shape
-    options = shares.shape[2]
-    n_common, n_special = len(mean), special.shape[1]
-    hg, hb = np.zeros(n_common), np.zeros(n_special)
-    surprise = np.full((buckets, regions), np.nan)
-    here, slope = np.zeros((regions, options)), np.zeros((regions, options))
-    level = special.copy()
-    on_common = np.zeros((regions, n_special, n_common))
-    rest = np.empty((regions, n_special, n_special))
-    for region in range(regions):
-        rest[region] = special_covariance
-    moving = np.flatnonzero((moves > 0) | (kept != 1.0))
-    expected_special = np.empty(n_special)
-    whole = np.empty(n_common)
-    gained = np.empty(n_common)
-    gained_special = np.empty(n_special)
-    old = np.empty((n_special, len(moving)))
-    root = np.empty((n_common, n_common))
-    before_move, back = np.empty((n_common, len(moving))), np.empty((n_common, len(moving)))
-    old_mean, left = np.empty(n_common), np.empty((len(moving), len(moving)))
-    seen = _first_seen(before)
-    likelihood = 0.0
-    for at in range(buckets):
-        if at > 0:
-            for place, moved in enumerate(moving):
-                for other in range(n_common):
-                    before_move[other, place] = kept[other] * covariance[other, moved]
-            old_mean[:] = mean
-            for one, moved in enumerate(moving):
-                for two, second in enumerate(moving):
-                    left[one, two] = covariance[moved, second]
-            for state in range(n_common):
-                mean[state] *= kept[state]
-                if kept[state] != 1.0:
-                    covariance[state, :] *= kept[state]
-                    covariance[:, state] *= kept[state]
-                covariance[state, state] += moves[state]
-            back[:] = before_move
-            solve_in_place(covariance, back, root)  # the old ones given the new ones
-            for one in range(len(moving)):
-                for two in range(len(moving)):
-                    for state in range(n_common):
-                        left[one, two] -= before_move[state, one] * back[state, two]
-            for region in range(regions):
-                for place, moved in enumerate(moving):
-                    shift = old_mean[moved]
-                    for other in range(n_common):
-                        shift -= back[other, place] * mean[other]
-                    for each in range(n_special):
-                        old[each, place] = on_common[region, each, moved]
-                        level[region, each] += old[each, place] * shift
-                        on_common[region, each, moved] = 0.0
-                for each in range(n_special):
-                    for place in range(len(moving)):
-                        if old[each, place] != 0.0:
-                            for other in range(n_common):
-                                on_common[region, each, other] += (
-                                    old[each, place] * back[other, place]
-                                )
-                            for pair in range(len(moving)):
-                                factor = old[each, place] * left[place, pair]
-                                for further in range(n_special):
-                                    rest[region, each, further] += factor * old[further, pair]
-                rest[region, -1, -1] += walk
-        if own:
-            _note_shown(at, shares, seen)
-            own_mix(
-                at, late, mean[options : 2 * options], seen, table, step, by_decision, exposure,
-                shares, before, here, slope,
-            )  # fmt: skip
-        else:
-            here = mix[at]
-        for region in range(regions):
-            if not np.isfinite(totals[at, region]) or not here[region].sum() > 0:
-                continue
-            for each in range(n_special):
-                expected_special[each] = level[region, each]
-                for state in range(n_common):
-                    expected_special[each] += on_common[region, each, state] * mean[state]
-            eta = gradient(
-                here[region], slope[region], own, options, patterns, places[at], regions > 1, shocks,
-                mean, expected_special, hg, hb,
-            )  # fmt: skip
-            whole[:] = hg
-            gained_special[:] = 0.0
-            for each in range(n_special):
-                if hb[each] != 0.0:
-                    for state in range(n_common):
-                        whole[state] += hb[each] * on_common[region, each, state]
-                    for further in range(n_special):
-                        gained_special[further] += hb[each] * rest[region, each, further]
-            expected = math.exp(eta)
-            nu = (totals[at, region] - expected) / expected
-            own_variance = dispersion / expected + noise * noise + extra[at, region]
-            for each in range(n_special):
-                own_variance += hb[each] * gained_special[each]
-            gained[:] = 0.0
-            for state in range(n_common):
-                for other in range(n_common):
-                    gained[other] += whole[state] * covariance[state, other]
-            variance = own_variance
-            for state in range(n_common):
-                variance += whole[state] * gained[state]
-            surprise[at, region] = nu / math.sqrt(variance)
-            clipped = max(variance, nu * nu / (CLIP * CLIP))
-            own_variance += clipped - variance
-            constant = nu
-            for state in range(n_common):
-                constant += whole[state] * mean[state]
-            for each in range(n_special):
-                gain = gained_special[each] / own_variance
-                level[region, each] += gain * constant
-                for state in range(n_common):
-                    on_common[region, each, state] -= gain * whole[state]
-                for further in range(n_special):
-                    rest[region, each, further] -= gain * gained_special[further]
-            for state in range(n_common):
-                mean[state] += gained[state] / clipped * nu
-            for state in range(n_common):
-                factor = gained[state] / clipped
-                for other in range(n_common):
-                    covariance[state, other] -= factor * gained[other]
-            likelihood += -0.5 * (math.log(clipped) + nu * nu / clipped) - eta
-    return likelihood, surprise, level, on_common, rest
+                result[side, row] -= root[later, row] * result[side, later]
+            result[side, row] /= root[row, row]
+    return result

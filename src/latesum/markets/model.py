@@ -1,53 +1,62 @@
-"""One fit: the posterior of all states of a market, given its rows and its hyperparameters."""
+"""The posterior of a market: a mixture over explanations of how late each option's sales are.
+
+"All equally late", "option i is r times as late as the others", a delay of two parts, and, where the
+status quo is not known, "nothing ran before": each explanation is one pass of the filter, and counts by
+its prior probability and by how likely it makes the totals (a Gaussian sum).
+"""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+import itertools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.markets import filter_kernels as kernels
 from latesum.markets.arrival_kernels import arrival_mix
-from latesum.markets.arrivals import shape_of
+from latesum.markets.arrivals import shape_of, two_part_shape
 from latesum.markets.config import NOT_KNOWN, NOTHING, PATTERNS, MarketConfig
-from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
+from latesum.markets.filter_kernels import Fit, filter_market
+from latesum.markets.rows import FIRST_BUCKETS, Panel, status_quo_shares
 
 Floats = NDArray[np.float64]
 
-#: Up to this many regions the filter has the full covariance; beyond, it is blocked by region.
-DENSE_REGIONS = 8
+#: How many times as late one option may be, and the weights of that, which add up to 1.
+RATIOS = {1.2: 0.2, 1.45: 0.2, 1.75: 0.17, 2.1: 0.15, 2.6: 0.1, 3.2: 0.06, 0.8: 0.07, 0.6: 0.05}
+#: The same where the delay has two parts, ...
+_TWO_PART_RATIOS = {1.4: 0.4, 1.9: 0.3, 2.7: 0.2, 0.7: 0.1}
+#: ... and how likely it has.
+TWO_PART = 0.15
+#: Explanations of less weight than this are left out.
+_NEGLIGIBLE = 1e-4
 #: The sd of the prior of the pattern, of its deviations in a region, and of a region's level.
 PATTERN_SD, DEVIATION_SD, LEVEL_SD = 0.3, 0.2, 0.3
 #: The sd of a region's level where none of its totals is known yet.
 _UNKNOWN_LEVEL_SD = 1.5
-#: Where it is not known what ran before, V gets the square of this times the share of arrivals from then. They are off
-#: in the same direction for days, so that 1, the largest error there is, leaves intervals too narrow: where nothing ran,
-#: 90% intervals held 68% of the effects with 1, 79% with 2 and 94% with 3.
-NOT_KNOWN_SD = 3.0
-#: The same where it is asked for itself whether nothing ran: what ran may then differ by about this much.
-SOMETHING_SD = 1.0
-#: From this difference of log-likelihoods on, it is clear whether nothing ran before.
-_CLEAR = 10.0
+#: Where it is not known what ran before, V gets the square of this times the share of arrivals from
+#: then, beside the explanation that nothing ran; ...
+_SOMETHING_SD = 1.0
+#: ... and this where totals are dated by decision, and that cannot be told.
+_NOT_KNOWN_SD = 3.0
 #: On a holiday, sales may differ by about this much more than on other days.
-HOLIDAY_SD = 0.3
+_HOLIDAY_SD = 0.3
 
 
-class Hyper(NamedTuple):
+class Hyperparameters(NamedTuple):
     """What is learned once a week: the sizes of all that moves, and the delay.
 
     Args:
         noise: tau, noise of a bucket that is its own.
         common_walk: sigma_s, the walk of the common level; not used with one region.
-        region_walk: sigma_u, the walk of a region's level; with one region, of its level.
+        region_walk: sigma_u, the walk of a region's level.
         shocks: sigma_d, shocks that all regions share.
         effects: sigma_theta, how far options differ.
         differences: sigma_delta, how far an option's effect differs by region.
         delay: D, the mean delay in buckets.
         dispersion: phi, the variance over the mean; 1 for counts.
-        lag_spread: The sd of gamma, how far the options' delays differ (log); 0 if all have the same.
     """
 
     noise: float
@@ -58,258 +67,257 @@ class Hyper(NamedTuple):
     differences: float
     delay: float
     dispersion: float
-    lag_spread: float = 0.0
-
-    @property
-    def own(self) -> bool:
-        """Whether each option has a lag of its own."""
-        return self.lag_spread > 0
 
 
-class StateLayout(NamedTuple):
-    """Which states there are, and where."""
+class Explanation(NamedTuple):
+    """One way in which totals may have come about.
 
-    options: int
-    regions: int
-    patterns: int
-    own: bool
-    shocks: bool
+    Args:
+        ratios: How many times the common delay each option's is.
+        two_part: Whether a part of the sales comes at once and the rest late.
+        nothing_before: Whether nothing ran before the first row, where that is not known.
+        prior: How probable it is beforehand.
+    """
 
-    @property
-    def several(self) -> bool:
-        """Whether there are several regions."""
-        return self.regions > 1
+    ratios: tuple[float, ...]
+    two_part: bool
+    nothing_before: bool
+    prior: float
 
-    @property
-    def first_pattern(self) -> int:
-        """The first state of the pattern."""
-        return self.options * (2 if self.own else 1)
 
-    @property
-    def common(self) -> int:
-        """How many states the regions share."""
-        return self.first_pattern + self.patterns + self.several + self.shocks
+@functools.lru_cache(maxsize=64)
+def explanations(config: MarketConfig) -> tuple[Explanation, ...]:
+    """All explanations; the first is that all options are equally late.
 
-    @property
-    def special(self) -> int:
-        """How many states a region has."""
-        return (self.options + self.patterns if self.several else 0) + 1
+    >>> len(explanations(MarketConfig(("a", "b"), 90, status_quo="a", differing_delays=0)))
+    1
+    """
+    count, differing = len(config.options), config.delays_may_differ
+    starts = [True, False] if _asks_for_start(config) else [config.status_quo == NOTHING]
+    shapes = [(False, RATIOS, 1.0)]
+    if differing:
+        shapes = [(False, RATIOS, 1 - TWO_PART), (True, _TWO_PART_RATIOS, TWO_PART)]
+    found = []
+    for nothing, (two_part, ratios, share) in itertools.product(starts, shapes):
+        prior = share / len(starts)
+        found.append(Explanation((1.0,) * count, two_part, nothing, prior * (1 - differing)))
+        for option, (ratio, weight) in itertools.product(range(count), ratios.items()):
+            if differing:
+                late = tuple(ratio if each == option else 1.0 for each in range(count))
+                weight *= prior * differing / count
+                found.append(Explanation(late, two_part, nothing, weight))
+    return tuple(found)
+
+
+def _asks_for_start(config: MarketConfig) -> bool:
+    return config.status_quo == NOT_KNOWN and config.dated == "arrival"
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of all states after the last row.
+    """What is known after the last row: a mixture of Gaussians, one for each explanation.
 
     Args:
-        layout: Which states there are.
-        hyper: The hyperparameters of the fit.
-        mean: The means of all states.
-        covariance: Their covariance.
-        mix: X by bucket, region and option: the exposure behind the arrivals of a bucket.
-        surprise: How many standard deviations a total was from what was expected; NaN if it is not known.
-        likelihood: The logarithm of the likelihood.
-        weights: The sizes of the regions, in sum 1.
+        hyper: The hyperparameters.
+        explanations: Those that are not negligible, the likeliest first.
+        weights: How probable each is, in sum 1.
+        fits: The states by each.
+        log_likelihood: The logarithm of the likelihood of all of them together.
+        mix: X of the likeliest: the exposure behind the arrivals, by bucket, region and option.
+        sizes: The sizes of the regions, in sum 1.
     """
 
-    layout: StateLayout
-    hyper: Hyper
-    mean: Floats
-    covariance: Floats
-    mix: Floats
-    surprise: Floats
-    likelihood: float
+    hyper: Hyperparameters
+    explanations: tuple[Explanation, ...]
     weights: Floats
+    fits: tuple[Fit, ...]
+    log_likelihood: float
+    mix: Floats
+    sizes: Floats
 
-    def effects(self, region: int | None = None) -> tuple[Floats, Floats]:
-        """Means and covariance of the options' effects (log), in a region or over all by size.
+    def components(self, region: int | None = None) -> tuple[Floats, Floats]:
+        """Means and covariances of the options' effects (log) by explanation.
 
-        Args:
-            region: Its place; None for the mean of all regions, weighted by their size.
+        In a region, or the mean of all regions, weighted by their sizes.
         """
-        if not self.layout.several:
-            first = self.layout.options
-            return self.mean[:first], self.covariance[:first, :first]
-        places = self._rows(region)
-        return places @ self.mean, places @ self.covariance @ places.T
-
-    def _rows(self, region: int | None) -> Floats:
-        layout = self.layout
-        rows = np.zeros((layout.options, len(self.mean)))
-        chosen = np.arange(layout.options)
-        rows[chosen, chosen] = 1.0
-        for place in range(layout.regions) if region is None else (region,):
-            weight = self.weights[place] if region is None else 1.0
-            rows[chosen, layout.common + place * layout.special + chosen] = weight
-        return rows
-
-
-@functools.lru_cache(maxsize=256)
-def _layouts(options: int, regions: int, pattern: str) -> tuple[StateLayout, StateLayout]:
-    """With one lag for all options, and with lags of their own."""
-    same = StateLayout(options, regions, sum(PATTERNS[pattern]), False, regions > 1)
-    return same, same._replace(own=True)
-
-
-def fit(panel: Panel, settings: MarketConfig, hyper: Hyper) -> Posterior:
-    """The posterior after all rows of a panel.
-
-    Args:
-        panel: The rows.
-        settings: The market's.
-        hyper: The sizes of all that moves; with a `lag_spread`, each option has a lag of its own, as
-            states log D_i = log D + gamma_i.
-
-    >>> from latesum.markets import MarketConfig, RegionRow
-    >>> from latesum.markets.search import defaults
-    >>> settings = MarketConfig(("old", "new"), 90, before="old")
-    >>> rows = [RegionRow("", day, 1000, "new" if day >= 0 else "old", 30 + 5 * (day > 1)) for day in range(-9, 9)]
-    >>> panel = Panel.of(rows, settings, 9)
-    >>> mean, _ = fit(panel, settings, defaults(panel, settings)).effects()
-    >>> bool(mean[1] > mean[0])
-    True
-    """
-    return Prepared(panel, settings).fit(hyper)
-
-
-class Prepared:
-    """What fits of the same rows have in common: a search makes hundreds of them.
-
-    Args:
-        panel: The rows.
-        settings: The market's.
-    """
-
-    def __init__(self, panel: Panel, settings: MarketConfig) -> None:
-        self._panel, self._settings = panel, settings
-        self._before = before_shares(settings) * _early(panel.exposure)[:, None]
-        self._places = _places(panel.first, panel.end, settings.pattern, settings.phase)
-        self._holiday = _holidays(panel, settings) if settings.holidays else None
-        self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
-        self._levels_of: dict[tuple[float, float], tuple[Floats, Floats]] = {}
-        self._layouts = _layouts(len(settings.options), len(settings.regions), settings.pattern)
-        self._likelihoods: dict[Hyper, float] = {}
-        self._shape = shape_of(settings.delay.law)
-        asks = settings.before == NOT_KNOWN and settings.dated == "arrival"
-        #: The second opinion where it is not known what ran before: nothing did.
-        self._nothing = Prepared(panel, replace(settings, before=NOTHING)) if asks else None
-        self._nothing_ran: bool | None = None  # as soon as it is clear
-
-    @functools.cached_property
-    def _weights(self) -> Floats:
-        """The sizes of the regions, in sum 1."""
-        sizes = self._panel.exposure.sum(axis=0)
-        if not sizes.sum() > 0:  # no visitor yet
-            sizes = np.ones(len(sizes))
-        return np.asarray(sizes / sizes.sum())
-
-    def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """What depends on the delay alone: X, what is added to V, and the totals and X of the levels' priors."""
-        if delay not in self._mixes:
-            panel, settings = self._panel, self._settings
-            mix, old = arrival_mix(
-                delay, *self._shape, settings.dated == "decision", panel.exposure, panel.shares,
-                self._before,
-            )  # fmt: skip
-            extra = np.zeros(panel.totals.shape)
-            # Where it is not known what ran before, early arrivals say little, of the level too.
-            loose = None
-            if settings.before == NOT_KNOWN:
-                unsure = NOT_KNOWN_SD if self._nothing is None else SOMETHING_SD
-                extra += (unsure * old) ** 2
-                loose = old > 0.5
-            if self._holiday is not None:
-                extra += (HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
-            self._mixes[delay] = (mix, extra, *_early_sums(panel.totals, mix.sum(axis=2), loose))
-        return self._mixes[delay]
-
-    def fit(self, hyper: Hyper) -> Posterior:
-        """The posterior; where it is not known what ran before, by what makes the rows likelier.
-
-        Args:
-            hyper: The sizes of all that moves.
-        """
-        if self._nothing is None or self._nothing_ran is False:
-            return self._fitted(hyper)
-        closed = self._nothing.fit(hyper)
-        if self._nothing_ran:
-            return closed
-        found = self._fitted(hyper)
-        difference = closed.likelihood - found.likelihood
-        if abs(difference) > _CLEAR:
-            self._nothing_ran = difference > 0
-        return closed if difference > 0 else found
-
-    def likelihood(self, hyper: Hyper) -> float:
-        """The logarithm of the likelihood; a search asks for some of them several times.
-
-        Args:
-            hyper: The sizes of all that moves.
-        """
-        if self._nothing is not None:  # then a fit depends on what was clear by then
-            return self.fit(hyper).likelihood
-        if hyper not in self._likelihoods:
-            self._likelihoods[hyper] = float(self._filtered(hyper)[2])
-        return self._likelihoods[hyper]
-
-    def _level_priors(self, delay: float, dispersion: float) -> tuple[Floats, Floats]:
-        if (delay, dispersion) not in self._levels_of:
-            _, _, totals, exposed = self._mixed(delay)
-            self._levels_of[delay, dispersion] = _levels(totals, exposed, dispersion)
-        return self._levels_of[delay, dispersion]
-
-    def _fitted(self, hyper: Hyper) -> Posterior:
-        layout = self._layouts[hyper.own]
-        mix = self._mixed(hyper.delay)[0]
-        mean, covariance, likelihood, surprise, *regional = self._filtered(hyper)
-        if regional:
-            mean, covariance = _assembled(mean, covariance, *regional)
-        return Posterior(
-            layout, hyper, mean, covariance, mix, surprise, float(likelihood), self._weights
+        options = len(self.explanations[0].ratios)
+        mean, covariance, own_mean, slopes, own_covariance = (
+            np.stack(each) for each in zip(*(fit[:5] for fit in self.fits), strict=True)
+        )
+        on_common = np.eye(options, mean.shape[1])
+        if own_mean.shape[1] == 1:
+            return mean @ on_common.T, on_common @ covariance @ on_common.T
+        weight = self.sizes if region is None else np.eye(len(self.sizes))[region]
+        on_common = on_common + np.einsum("r,crkg->ckg", weight, slopes[:, :, :options])
+        own = np.einsum("r,crk->ck", weight, own_mean[:, :, :options])
+        own_covariance = own_covariance[:, :, :options, :options]
+        return (
+            np.einsum("ckg,cg->ck", on_common, mean) + own,
+            on_common @ covariance @ on_common.transpose(0, 2, 1)
+            + np.einsum("r,crkl->ckl", weight**2, own_covariance),
         )
 
-    def _filtered(self, hyper: Hyper) -> tuple[Any, ...]:
-        panel, settings, layout = self._panel, self._settings, self._layouts[hyper.own]
-        mix, extra, *_ = self._mixed(hyper.delay)
-        levels, level_sd = self._level_priors(hyper.delay, hyper.dispersion)
-        asked = (
-            panel.totals, panel.exposure, panel.shares, self._before, mix, extra, self._places,
-            layout.patterns, hyper.own, layout.shocks, settings.dated == "decision", *self._shape,
-            _sizes(hyper, settings.novelty), levels,
-        )  # fmt: skip
-        found: tuple[Any, ...]
-        if layout.regions <= DENSE_REGIONS:
-            found = kernels.fit_dense(*asked, level_sd)
-        else:
-            found = kernels.fit_blocked(*asked)
+    def effects(self, region: int | None = None) -> tuple[Floats, Floats]:
+        """Mean and covariance of the options' effects (log), of the whole mixture."""
+        return moments(self.weights, *self.components(region))
+
+    def draws(self, rng: np.random.Generator, count: int, region: int | None = None) -> Floats:
+        """Draws of the options' effects from the mixture."""
+        means, covariances = self.components(region)
+        normals = rng.standard_normal((count, means.shape[1]))
+        chosen = np.searchsorted(np.cumsum(self.weights[:-1]), rng.random(count), side="right")
+        roots = np.stack([root_of(each) for each in covariances])
+        found: Floats = means[chosen] + np.einsum("nij,nj->ni", roots[chosen], normals)
         return found
 
 
-def _early(exposure: Floats) -> Floats:
-    """What is taken for the rounds of a bucket before the first row, by region."""
-    return exposure[:FIRST_BUCKETS].mean(axis=0) if len(exposure) else np.ones(exposure.shape[1])
+def moments(weights: Floats, means: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+    """Mean and covariance of a mixture."""
+    mean = weights @ means
+    off = means - mean
+    spread: Floats = np.einsum("c,ci,cj->ij", weights, off, off)
+    return mean, spread + np.einsum("c,cij->ij", weights, covariances)
+
+
+def root_of(covariance: Floats) -> Floats:
+    """A matrix whose product with its transpose is the covariance, which may be singular."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root: Floats = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    return root
+
+
+class Model:
+    """Fits of the same rows: a search makes hundreds of them, and much is the same in all."""
+
+    def __init__(self, panel: Panel, config: MarketConfig) -> None:
+        self._panel, self._config = panel, config
+        self._explanations = explanations(config)
+        self._positions = _positions(panel.first, panel.end, config.pattern, config.phase)
+        self._patterns = sum(PATTERNS[config.pattern])
+        self._holiday = np.isin(np.arange(panel.first, panel.end), config.holidays)
+        early = panel.exposure[:FIRST_BUCKETS]
+        rounds = early.mean(axis=0) if len(early) else np.ones(panel.exposure.shape[1])
+        self._before = status_quo_shares(config) * rounds[:, None]
+        self._mixes: dict[tuple[float, bool, bool], tuple[Floats, Floats]] = {}
+        self._starts: dict[tuple[float, float, bool], tuple[Floats, Floats, Floats]] = {}
+        self._likelihoods: dict[tuple[Hyperparameters, Explanation], float] = {}
+
+    def likelihood(self, hyper: Hyperparameters, explanation: Explanation) -> float:
+        """The logarithm of the likelihood by an explanation, and of its prior probability."""
+        key = (hyper, explanation)
+        if key not in self._likelihoods:
+            self._likelihoods[key] = self._fit(hyper, explanation)[1]
+        return self._likelihoods[key]
+
+    def likeliest(self, hyper: Hyperparameters, most: int, within: float) -> list[Explanation]:
+        """The explanations that count: the likeliest few, and that all are equally late."""
+        found = {each: self.likelihood(hyper, each) for each in self._explanations}
+        order = sorted(found, key=lambda each: -found[each])
+        best = found[order[0]]
+        top = [each for each in order[:most] if found[each] > best - within]
+        equal = self._explanations[0]
+        return top if equal in top else [*top, equal]
+
+    def posterior(
+        self, hyper: Hyperparameters, by: tuple[Explanation, ...] | None = None
+    ) -> Posterior:
+        """The mixture of all explanations, or of some."""
+        by = self._explanations if by is None else by
+        fits = [self._fit(hyper, each) for each in by]
+        scores = np.array([score for _, score in fits])
+        whole = float(np.logaddexp.reduce(scores))
+        weights = np.exp(scores - whole)
+        order = [index for index in np.argsort(-weights) if weights[index] >= _NEGLIGIBLE]
+        kept = weights[order]
+        sizes = self._panel.exposure.sum(axis=0)
+        if not sizes.sum() > 0:  # no visitor yet
+            sizes = np.ones(len(sizes))
+        return Posterior(
+            hyper,
+            tuple(by[index] for index in order),
+            kept / kept.sum(),
+            tuple(fits[index][0] for index in order),
+            whole,
+            self._mix(hyper.delay, by[order[0]])[0],
+            sizes / sizes.sum(),
+        )
+
+    def _fit(self, hyper: Hyperparameters, explanation: Explanation) -> tuple[Fit, float]:
+        mix, _ = self._mix(hyper.delay, explanation)
+        extra, levels, level_sds = self._start(hyper, explanation.nothing_before)
+        fit, likelihood = filter_market(
+            self._panel.totals,
+            mix,
+            extra,
+            self._positions,
+            self._patterns,
+            _sizes(hyper, self._config.novelty),
+            levels,
+            level_sds,
+        )
+        return fit, likelihood + math.log(explanation.prior)
+
+    def _mix(self, delay: float, explanation: Explanation) -> tuple[Floats, Floats]:
+        """X by an explanation, and the share of arrivals that is from before the first row."""
+        mix, old = self._common_mix(delay, explanation)
+        for option, ratio in enumerate(explanation.ratios):
+            if ratio != 1.0:
+                mix = mix.copy()
+                mix[:, :, option] = self._common_mix(ratio * delay, explanation)[0][:, :, option]
+        return mix, old
+
+    def _common_mix(self, delay: float, explanation: Explanation) -> tuple[Floats, Floats]:
+        key = (delay, explanation.two_part, explanation.nothing_before)
+        if key not in self._mixes:
+            panel, config = self._panel, self._config
+            shape = two_part_shape() if explanation.two_part else shape_of(config.delay.law)
+            before = 0.0 * self._before if explanation.nothing_before else self._before
+            by_decision = config.dated == "decision"
+            found = arrival_mix(delay, shape, by_decision, panel.exposure, panel.shares, before)
+            self._mixes[key] = found
+        return self._mixes[key]
+
+    def _start(self, hyper: Hyperparameters, nothing_before: bool) -> tuple[Floats, Floats, Floats]:
+        """What is added to V, and the means and sds of the levels' priors.
+
+        By the explanation that all are equally late: what is assumed of a level beforehand must not
+        depend on what is compared.
+        """
+        key = (hyper.delay, hyper.dispersion, nothing_before)
+        if key not in self._starts:
+            panel, config = self._panel, self._config
+            delay = hyper.delay
+            equal = self._explanations[0]._replace(nothing_before=nothing_before)
+            mix, old = self._common_mix(delay, equal)
+            extra = np.zeros(panel.totals.shape)
+            loose = None
+            if config.status_quo == NOT_KNOWN and not nothing_before:
+                # Early arrivals say little then, of the level too.
+                sd = _SOMETHING_SD if _asks_for_start(config) else _NOT_KNOWN_SD
+                extra += (sd * old) ** 2
+                loose = old > 0.5
+            if self._holiday.any():
+                extra += (_HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
+            levels = _levels(panel.totals, mix.sum(axis=2), loose, hyper.dispersion)
+            self._starts[key] = (extra, *levels)
+        return self._starts[key]
 
 
 @functools.lru_cache(maxsize=1024)
-def _places(first: int, end: int, pattern: str, phase: int) -> NDArray[np.int64]:
+def _positions(first: int, end: int, pattern: str, phase: int) -> NDArray[np.int64]:
     """Which parts of the pattern every bucket has."""
     at = np.arange(first, end) + phase
     if pattern in ("weekday", "workday"):
-        places = (at % (7 if pattern == "weekday" else 5))[:, None]
+        found = (at % (7 if pattern == "weekday" else 5))[:, None]
     elif pattern == "hour":
-        places = np.stack([at % 24, 24 + at // 24 % 7], axis=1)
+        found = np.stack([at % 24, 24 + at // 24 % 7], axis=1)
     else:
-        places = np.empty((len(at), 0), dtype=np.int64)
-    return places.astype(np.int64)
-
-
-def _holidays(panel: Panel, settings: MarketConfig) -> NDArray[np.bool_] | None:
-    """Whether every bucket is a holiday; None if none is."""
-    holiday = np.isin(np.arange(panel.first, panel.end), settings.holidays)
-    return holiday if holiday.any() else None
+        found = np.empty((len(at), 0), dtype=np.int64)
+    return found.astype(np.int64)
 
 
 def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
-    """The share of a bucket's arrivals that a holiday may have changed: its own, or those of its visitors."""
+    """The share of a bucket's arrivals that a holiday may have changed: its own, or its visitors'."""
     fading = np.exp(-1 / delay)
     touched, result = 0.0, np.empty(len(holiday))
     for at, is_holiday in enumerate(holiday):
@@ -318,52 +326,54 @@ def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
     return result
 
 
-def _early_sums(
-    totals: Floats, exposed: Floats, loose: NDArray[np.bool_] | None
+def _levels(
+    totals: Floats, exposed: Floats, loose: NDArray[np.bool_] | None, dispersion: float
 ) -> tuple[Floats, Floats]:
-    """Totals and X of every region's first known buckets, in sum; those that are not `loose`, if there are any."""
+    """The prior of every region's level: means and sds.
+
+    From its first known buckets that are not `loose`, if there are any.
+    """
     chosen = np.isfinite(totals) & (exposed > 0)
     if loose is not None:
         firm = chosen & ~loose
         chosen = np.where(firm.any(axis=0), firm, chosen)
     chosen &= np.cumsum(chosen, axis=0) <= FIRST_BUCKETS
-    return np.where(chosen, totals, 0.0).sum(axis=0), np.where(chosen, exposed, 0.0).sum(axis=0)
-
-
-def _levels(totals: Floats, exposed: Floats, dispersion: float) -> tuple[Floats, Floats]:
-    """The prior of every region's level, from its first known buckets: means and sds."""
-    known = exposed > 0
-    rates = np.maximum(totals + 0.5 * dispersion, 0.5 * dispersion) / np.where(known, exposed, 1.0)
+    total = np.where(chosen, totals, 0.0).sum(axis=0)
+    exposure = np.where(chosen, exposed, 0.0).sum(axis=0)
+    known = exposure > 0
+    rates = np.maximum(total + 0.5 * dispersion, 0.5 * dispersion) / np.where(known, exposure, 1.0)
     levels = np.log(rates)
     if not known.all():
         levels[~known] = levels[known].mean() if known.any() else 0.0
     return levels, np.where(known, LEVEL_SD, _UNKNOWN_LEVEL_SD)
 
 
-def _sizes(hyper: Hyper, novelty: float) -> Floats:
-    """All that varies, as compiled code reads it."""
-    rho = np.exp(-1 / hyper.delay) if hyper.delay > 0 else 0.0
-    shocks = hyper.shocks**2
-    return np.array(
-        [  # in the order of the places in `sizes`
-            hyper.effects**2, hyper.lag_spread**2, PATTERN_SD**2, DEVIATION_SD**2, hyper.differences**2,
-            LEVEL_SD**2, shocks,
-            novelty**2, hyper.common_walk**2, hyper.region_walk**2, (1 - rho**2) * shocks, rho,
-            hyper.noise, hyper.dispersion, hyper.delay,
-        ]
-    )  # fmt: skip
+@functools.lru_cache(maxsize=4096)
+def _sizes(hyper: Hyperparameters, novelty: float) -> Floats:
+    """All that varies, in the order of the positions in `filter_kernels`."""
+    priors = (hyper.effects, PATTERN_SD, DEVIATION_SD, hyper.differences, hyper.shocks)
+    gains = (novelty, hyper.common_walk, hyper.region_walk)
+    squares = [each**2 for each in (*priors, *gains)]
+    kept = math.exp(-1 / hyper.delay)
+    return np.array([*squares, kept, hyper.noise**2, hyper.dispersion])
 
 
-def _assembled(
-    mean: Floats, covariance: Floats, level: Floats, on_common: Floats, rest: Floats
-) -> tuple[Floats, Floats]:
-    """Means and covariance of all states, of those of regions given the common ones."""
-    regions, special, common = on_common.shape
-    slopes = on_common.reshape(regions * special, common)
-    crossed = slopes @ covariance
-    below = crossed @ slopes.T
-    for region in range(regions):
-        block = slice(region * special, (region + 1) * special)
-        below[block, block] += rest[region]
-    means = np.concatenate([mean, level.ravel() + slopes @ mean])
-    return means, np.block([[covariance, crossed.T], [crossed, below]])
+def posterior_with(
+    panel: Panel,
+    config: MarketConfig,
+    hyper: Hyperparameters,
+    by: tuple[Explanation, ...] | None = None,
+) -> Posterior:
+    """The posterior after all rows of a panel, with given hyperparameters and by some explanations.
+
+    >>> from latesum.markets import RegionRow
+    >>> from latesum.markets.search import defaults
+    >>> config = MarketConfig(("old", "new"), 90, status_quo="old")
+    >>> rows = [RegionRow("", day, 1000, "new" if day >= 0 else "old", 30 + 5 * (day > 1))
+    ...     for day in range(-9, 9)]
+    >>> panel = Panel.of(rows, config, 9)
+    >>> mean, _ = posterior_with(panel, config, defaults(panel, config)).effects()
+    >>> bool(mean[1] > mean[0])
+    True
+    """
+    return Model(panel, config).posterior(hyper, by)

@@ -75,7 +75,7 @@ class Panel:
         return np.asarray(np.isfinite(self.totals).any(axis=1))
 
     @classmethod
-    def of(cls, rows: Iterable[RegionRow], settings: MarketConfig, until: int) -> Panel:
+    def of(cls, rows: Iterable[RegionRow], config: MarketConfig, until: int) -> Panel:
         """The table of all rows before a bucket.
 
         A bucket without a row is taken to have had the mean rounds of its region and to have shown
@@ -83,28 +83,28 @@ class Panel:
 
         Args:
             rows: In any order.
-            settings: The market's.
+            config: The market's.
             until: The bucket that is decided; its row and later ones are left out, so that one log
                 serves all decisions.
 
-        >>> settings = MarketConfig(("old", "new"), 90, before="old")
+        >>> config = MarketConfig(("old", "new"), 90, status_quo="old")
         >>> rows = [RegionRow("", -2, 900, "old", 31), RegionRow("", 0, 1000, {"old": 0.3, "new": 0.7}, 40)]
-        >>> Panel.of(rows, settings, 1).totals.ravel()
+        >>> Panel.of(rows, config, 1).totals.ravel()
         array([31., nan, 40.])
         """
-        regions = {name: place for place, name in enumerate(settings.regions)}
-        options = {name: place for place, name in enumerate(settings.options)}
+        regions = {name: index for index, name in enumerate(config.regions)}
+        options = {name: index for index, name in enumerate(config.options)}
         kept: dict[tuple[int, int], RegionRow] = {}
         for row in rows:
             if row.region not in regions:
                 known_name(row.region, regions, "region")
             if row.bucket >= until:
                 continue
-            place = (row.bucket, regions[row.region])
-            if place in kept:
+            key = (row.bucket, regions[row.region])
+            if key in kept:
                 where = f" of region {row.region!r}" if row.region else ""
                 raise InvalidInput(f"bucket {row.bucket}{where} has two rows; leave one out.")
-            kept[place] = row
+            kept[key] = row
         first = min((bucket for bucket, _ in kept), default=until)
         length, n_regions, n_options = until - first, len(regions), len(options)
         exposure = np.full((length, n_regions), np.nan)
@@ -116,19 +116,19 @@ class Panel:
                 exposure[at, region] = finite_number(row.rounds, "rounds", at_least=0)
             shares[at, region] = _shares(row.shown, options)
             if row.total is not None:
-                least = -math.inf if settings.amounts == "money" else 0
+                least = -math.inf if config.amounts == "money" else 0
                 totals[at, region] = finite_number(row.total, "a total", at_least=least)
-        _fill(exposure, shares, before_shares(settings))
+        _fill(exposure, shares, status_quo_shares(config))
         return cls(first, exposure, shares, totals)
 
 
-def before_shares(settings: MarketConfig) -> Floats:
+def status_quo_shares(config: MarketConfig) -> Floats:
     """The shares of the options before the first row: all equal where they are not known."""
-    if settings.before == NOTHING:
-        return np.zeros(len(settings.options))
-    if settings.before == NOT_KNOWN:
-        return np.full(len(settings.options), 1 / len(settings.options))
-    return np.array([float(option == settings.before) for option in settings.options])
+    if config.status_quo == NOTHING:
+        return np.zeros(len(config.options))
+    if config.status_quo == NOT_KNOWN:
+        return np.full(len(config.options), 1 / len(config.options))
+    return np.array([float(option == config.status_quo) for option in config.options])
 
 
 def _shares(shown: str | Mapping[str, float], options: Mapping[str, int]) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum.markets.config import MarketConfig
-from latesum.markets.model import Posterior
+from latesum.markets.model import Posterior, moments, root_of
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.search import FIRST_SEARCH, posterior
 
@@ -24,10 +24,33 @@ Floats = NDArray[np.float64]
 
 #: How much of the uncertainty is drawn from.
 KAPPA = 0.5
-#: Draws of the chance that an option is the best.
+#: A visit goes on, and people hear of it, from this probability on that the option is late and best, ...
+LATE_AND_BEST = 0.05
+#: ... until it has lasted for this many of its delays.
+_DELAYS_NEEDED = 4.0
+#: The longest delay counts among explanations of this weight.
+_COUNTS = 0.01
+#: Draws of the probability that an option is the best.
 _DRAWS = 2000
 #: The children of a market's seed.
 _ORDER, _CHOICES, _CHANCES = range(3)
+
+
+class LateOption(NamedTuple):
+    """An option that may be the best, and only late.
+
+    Args:
+        option: Its name.
+        times: How many times as late as the others it seems.
+        buckets: For how many more buckets in a row it has to be shown before lateness can be told
+            from a lower rate.
+        chance: How probable it is that it is the best.
+    """
+
+    option: str
+    times: float
+    buckets: int
+    chance: float
 
 
 class RegionChoice(NamedTuple):
@@ -35,134 +58,127 @@ class RegionChoice(NamedTuple):
 
     Args:
         option: Its name.
-        purpose: "sweep" tries every option once; "draw" was drawn because it may be best; "dwell" goes on
-            with what began before; "best" has the highest mean, after the horizon.
+        purpose: "sweep" tries every option once; "draw" was drawn because it may be best; "late" goes
+            on because it may be best, and only late; "continue" goes on with what began before; "best"
+            has the highest mean, after the horizon.
         until: The bucket in which it is decided again.
         chance: How probable it is that this option is the region's best; NaN where no fit was needed.
+        late: Why it goes on, where that is because it may be late.
     """
 
     option: str
-    purpose: Literal["sweep", "draw", "dwell", "best"]
+    purpose: Literal["sweep", "draw", "late", "continue", "best"]
     until: int
-    chance: float
+    chance: float = math.nan
+    late: LateOption | None = None
 
 
 def decide(
     rows: Iterable[RegionRow],
     bucket: int,
-    settings: MarketConfig,
+    config: MarketConfig,
     *,
     barred: Mapping[str, Collection[str]] | None = None,
     asked: Iterable[int] | None = None,
 ) -> dict[str, RegionChoice]:
-    """What every region shows in a bucket: a pure function of the rows before it, and the settings.
+    """What every region shows in a bucket: a pure function of the rows before it, and the config.
 
     Args:
         rows: The log with its history, in any order.
         bucket: The bucket that is decided, from 0 on.
-        settings: The market's.
+        config: The market's.
         barred: Options that must not be shown, by region; those in "*" in no region.
         asked: The earlier buckets for which a decision was asked for; None for all of them. A decision
             that was due in another bucket is taken in the next of these.
 
-    >>> from latesum.markets import ToldDelay
-    >>> settings = MarketConfig(
-    ...     ("old", "new"), 60, regions=("north", "south"), delay=ToldDelay(1.0), before="old")
-    >>> past = [RegionRow(region, day, 1000, "old", 30) for day in range(-14, 0) for region in ("north", "south")]
-    >>> choices = decide(past, 0, settings)
+    >>> from latesum.markets import DelayPrior
+    >>> config = MarketConfig(
+    ...     ("old", "new"), 60, regions=("north", "south"), delay=DelayPrior(1.0), status_quo="old")
+    >>> past = [RegionRow(region, day, 1000, "old", 30)
+    ...     for day in range(-14, 0) for region in config.regions]
+    >>> choices = decide(past, 0, config)
     >>> sorted(choice.option for choice in choices.values()), choices["north"].purpose
     (['new', 'old'], 'sweep')
-    >>> shown = [RegionRow(r, day, 1000, choices[r].option, 33 if choices[r].option == "new" else 30)
-    ...     for day in range(2) for r in ("north", "south")]
-    >>> decide(past + shown, 2, settings)["south"].purpose
+    >>> totals = {"new": 33, "old": 30}
+    >>> shown = [RegionRow(r, day, 1000, choices[r].option, totals[choices[r].option])
+    ...     for day in range(2) for r in config.regions]
+    >>> decide(past + shown, 2, config)["south"].purpose
     'draw'
     """
     bucket = whole_number(bucket, "the bucket that is decided")
-    panel = Panel.of(rows, settings, bucket)
-    allowed = _allowed(settings, barred or {})
-    return {
-        region: RegionChoice(settings.options[option], purpose, until, chance)
-        for region, (option, purpose, until, chance) in zip(
-            settings.regions,
-            decide_panel(panel, bucket, settings, allowed, asked=asked),
-            strict=True,
-        )
-    }
-
-
-class ChosenOption(NamedTuple):
-    """A `RegionChoice` by the number of its option."""
-
-    option: int
-    purpose: Literal["sweep", "draw", "dwell", "best"]
-    until: int
-    chance: float
+    panel = Panel.of(rows, config, bucket)
+    allowed = _allowed(config, barred or {})
+    choices = decide_panel(panel, bucket, config, allowed, asked=asked)
+    return dict(zip(config.regions, choices, strict=True))
 
 
 def decide_panel(
     panel: Panel,
     bucket: int,
-    settings: MarketConfig,
+    config: MarketConfig,
     allowed: NDArray[np.bool_] | None = None,
     *,
     chances: bool = True,
     found: Posterior | None = None,
     asked: Iterable[int] | None = None,
-) -> list[ChosenOption]:
-    """`decide` for the table of all rows before a bucket, without names.
+) -> list[RegionChoice]:
+    """`decide` for the table of all rows before a bucket.
 
     Args:
         panel: The rows before the bucket.
         bucket: The bucket that is decided.
-        settings: The market's.
+        config: The market's.
         allowed: What may be shown, by region and option.
         chances: Whether the chance to be best is computed; it takes longer than the decision.
-        found: The posterior of the rows, where it is known already; otherwise it is computed if it is needed.
+        found: The posterior of the rows, where it is known; otherwise it is computed if it is needed.
         asked: The earlier buckets for which a decision was asked for; None for all of them.
     """
-    n_regions, n_options = len(settings.regions), len(settings.options)
+    options, regions = config.options, range(len(config.regions))
     if allowed is None:
-        allowed = np.ones((n_regions, n_options), dtype=bool)
-    number, begun = _present_dwell(bucket, settings.dwell, asked)
-    until = begun + settings.dwell
-    decided: list[ChosenOption | None] = [None] * n_regions
+        allowed = np.ones((len(regions), len(options)), dtype=bool)
+    number, begun = _present_period(bucket, config.period_length, asked)
+    until = begun + config.period_length
+    decided: dict[int, RegionChoice] = {}
     if begun < bucket and panel.end == bucket and panel.first < bucket:
-        for region in range(n_regions):
+        for region in regions:
             shown = int(np.argmax(panel.shares[-1, region]))
             if allowed[region, shown]:
-                decided[region] = ChosenOption(shown, "dwell", until, math.nan)
-    left = [region for region in range(n_regions) if decided[region] is None]
-    sweeping = left and number < settings.sweep and bucket < settings.horizon
-    if sweeping and number < sweep_of(panel, settings):
-        options = swept(panel, settings, number)
-        for region in left:
+                decided[region] = RegionChoice(options[shown], "continue", until)
+    open_regions = [region for region in regions if region not in decided]
+    sweeping = open_regions and number < config.sweep and bucket < config.horizon
+    if sweeping and number < sweep_of(panel, config):
+        order = swept(panel, config, number)
+        for region in open_regions:
             may = np.flatnonzero(allowed[region])
-            option = options[region]
+            option = order[region]
             option = option if allowed[region, option] else int(may[number % len(may)])
-            decided[region] = ChosenOption(option, "sweep", until, math.nan)
-    elif left:
-        found = posterior(panel, settings) if found is None else found
-        for region in left:
-            decided[region] = _drawn(found, region, bucket, until, settings, allowed, chances)
-    return [each for each in decided if each is not None]
+            decided[region] = RegionChoice(options[option], "sweep", until)
+    elif open_regions:
+        found = posterior(panel, config) if found is None else found
+        for region in open_regions:
+            decided[region] = _choose(
+                found, panel, region, bucket, config, allowed[region], chances
+            )
+            decided[region] = decided[region]._replace(until=until)
+    return [decided[region] for region in regions]
 
 
-def _present_dwell(bucket: int, dwell: int, asked: Iterable[int] | None) -> tuple[int, int]:
-    """The number of the dwell that a bucket is in, and the bucket in which it began.
+def _present_period(bucket: int, period: int, asked: Iterable[int] | None) -> tuple[int, int]:
+    """The number of the period that a bucket is in, and the bucket in which it began.
 
-    A dwell begins with the first question after the one before it is over.
+    A period begins with the first question after the one before it is over.
     """
     if asked is None:
-        number = bucket // dwell
-        return number, number * dwell
+        number = bucket // period
+        return number, number * period
     begun = list[int]()
     for each in [*sorted(each for each in asked if each < bucket), bucket]:
-        if not begun or each >= begun[-1] + dwell:
+        if not begun or each >= begun[-1] + period:
             begun.append(each)
     return len(begun) - 1, begun[-1]
 
 
-def unknown_options(panel: Panel, settings: MarketConfig) -> list[int]:
+def unknown_options(panel: Panel, config: MarketConfig) -> list[int]:
     """The options that the sweep shows: not those that a history has shown for two weeks or more in all regions.
 
     Where the sweep would not be shorter without them, it shows all: in several regions at the same time, which is
@@ -170,43 +186,43 @@ def unknown_options(panel: Panel, settings: MarketConfig) -> list[int]:
 
     Args:
         panel: The rows.
-        settings: The market's.
+        config: The market's.
     """
-    everything = list(range(len(settings.options)))
+    everything = list(range(len(config.options)))
     past = panel.until(0)
     shown = past.shares[past.known].sum(axis=0).min(axis=0)
-    enough = FIRST_SEARCH * 24 if settings.pattern == "hour" else FIRST_SEARCH
+    enough = FIRST_SEARCH * 24 if config.pattern == "hour" else FIRST_SEARCH
     unknown = [option for option in everything if shown[option] < enough]
-    regions = len(settings.regions)
+    regions = len(config.regions)
     shorter = math.ceil(len(unknown) / regions) < math.ceil(len(everything) / regions)
     return unknown if unknown and shorter else everything
 
 
-def sweep_of(panel: Panel, settings: MarketConfig) -> int:
-    """How many dwells the first sweep has, given what the history has shown.
+def sweep_of(panel: Panel, config: MarketConfig) -> int:
+    """How many periods the first sweep has, given what the history has shown.
 
     Args:
         panel: The rows.
-        settings: The market's.
+        config: The market's.
     """
-    regions, tried = len(settings.regions), len(unknown_options(panel, settings))
-    left_out = math.ceil(len(settings.options) / regions) - math.ceil(tried / regions)
-    return settings.sweep - left_out
+    regions, tried = len(config.regions), len(unknown_options(panel, config))
+    left_out = math.ceil(len(config.options) / regions) - math.ceil(tried / regions)
+    return config.sweep - left_out
 
 
-def swept(panel: Panel, settings: MarketConfig, number: int) -> list[int]:
-    """What every region shows in a dwell of the sweep.
+def swept(panel: Panel, config: MarketConfig, number: int) -> list[int]:
+    """What every region shows in a period of the sweep.
 
-    Region k in order of size shows option perm[(k + j R) mod K] in dwell j, so that all options are shown
-    after ceil(K / R) dwells.
+    Region k in order of size shows option perm[(k + j R) mod K] in period j, so that all options are shown
+    after ceil(K / R) periods.
 
     Args:
         panel: The rows, for the regions' sizes.
-        settings: The market's.
-        number: Which dwell.
+        config: The market's.
+        number: Which period.
     """
-    regions, tried = len(settings.regions), unknown_options(panel, settings)
-    order = np.random.default_rng([settings.seed, _ORDER]).permutation(len(settings.options))
+    regions, tried = len(config.regions), unknown_options(panel, config)
+    order = np.random.default_rng([config.seed, _ORDER]).permutation(len(config.options))
     order = order[np.isin(order, tried)]
     past = panel.until(0).exposure
     sizes = past.mean(axis=0) if len(past) else np.ones(regions)
@@ -215,45 +231,108 @@ def swept(panel: Panel, settings: MarketConfig, number: int) -> list[int]:
     return [int(order[(place + number * regions) % len(order)]) for place in places]
 
 
-def _drawn(
-    found: Posterior, region: int, bucket: int, until: int, settings: MarketConfig,
-    allowed: NDArray[np.bool_], chances: bool,
-) -> ChosenOption:  # fmt: skip
-    mean, covariance = found.effects(region)
-    root = root_of(covariance)
-    left = max(0, settings.horizon - bucket)
-    kappa = KAPPA * min(1.0, math.sqrt(left / (settings.horizon / 2)))
-    name = zlib.crc32(settings.regions[region].encode())  # that the order of regions means nothing
-    rng = np.random.default_rng([settings.seed, _CHOICES, bucket, name])
-    value = mean + kappa * (root @ rng.standard_normal(len(mean)))
-    may = allowed[region]
+def _choose(
+    found: Posterior,
+    panel: Panel,
+    region: int,
+    bucket: int,
+    config: MarketConfig,
+    may: NDArray[np.bool_],
+    chances: bool,
+) -> RegionChoice:
+    """The best option of a draw from the mixture; or the present one, while it may be best and late."""
+    means, covariances = found.components(region)
+    mean, _ = moments(found.weights, means, covariances)
+    remaining = max(0, config.horizon - bucket)
+    fading = min(1.0, math.sqrt(remaining / (config.horizon / 2)))
+    name = zlib.crc32(config.regions[region].encode())  # that the order of regions means nothing
+    rng = np.random.default_rng([config.seed, _CHOICES, bucket, name])
+    normals = rng.standard_normal(len(mean))
+    drawn = int(np.searchsorted(np.cumsum(found.weights[:-1]), rng.random(), side="right"))
+    draw = means[drawn] + KAPPA * (root_of(covariances[drawn]) @ normals)
+    value = mean + fading * (draw - mean)
     option = int(np.argmax(np.where(may, value, -np.inf)))
+    purpose: Literal["draw", "late", "best"] = "draw" if remaining else "best"
+    late = None
+    if panel.end > panel.first and remaining > config.period_length:
+        current = int(np.argmax(panel.shares[-1, region]))
+        if may[current] and current != option:
+            late = late_and_best(
+                found, current, config, _visit(panel, region, current), region, may
+            )
+        if late is not None:
+            option, purpose = current, "late"
     chance = math.nan
     if chances:
-        rng = np.random.default_rng([settings.seed, _CHANCES, bucket, name])
-        draws = mean + rng.standard_normal((_DRAWS, len(mean))) @ root.T
-        chance = float(np.mean(np.argmax(np.where(may, draws, -np.inf), axis=1) == option))
-    return ChosenOption(option, "draw" if left else "best", until, chance)
+        rng = np.random.default_rng([config.seed, _CHANCES, bucket, name])
+        draws = np.where(may, found.draws(rng, _DRAWS, region), -np.inf)
+        chance = float(np.mean(np.argmax(draws, axis=1) == option))
+    return RegionChoice(config.options[option], purpose, 0, chance, late)
 
 
-def root_of(covariance: Floats) -> Floats:
-    """A matrix whose product with its transpose is the covariance, which may be singular."""
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    root: Floats = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-    return root
+def late_and_best(
+    found: Posterior,
+    option: int,
+    config: MarketConfig,
+    visit: int,
+    region: int | None = None,
+    may: NDArray[np.bool_] | None = None,
+) -> LateOption | None:
+    """Whether the mixture gives weight to "this option is the best, and late"; None where it does not.
+
+    Args:
+        found: The posterior.
+        option: The option, by its position.
+        config: The market's.
+        visit: For how many buckets in a row it has been shown by now.
+        region: The region, by its position; None for all of them together.
+        may: What may be shown; None for everything.
+    """
+    means, _ = found.components(region)
+    ratios = np.array([each.ratios[option] for each in found.explanations])
+    rivals = means if may is None else means[:, may]
+    chosen = (ratios > 1) & (means[:, option] >= rivals.max(axis=1))
+    weights = np.where(chosen, found.weights, 0.0)
+    chance = float(weights.sum())
+    if chance <= LATE_AND_BEST:
+        return None
+    longest = float(ratios[weights > _COUNTS].max(initial=1.0))
+    buckets = math.ceil(_DELAYS_NEEDED * found.hyper.delay * longest - visit)
+    if buckets <= 0:
+        return None
+    return LateOption(config.options[option], float(weights @ ratios) / chance, buckets, chance)
 
 
-def _allowed(settings: MarketConfig, barred: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
-    result = np.ones((len(settings.regions), len(settings.options)), dtype=bool)
+def _visit(panel: Panel, region: int, option: int) -> int:
+    """For how many buckets in a row a region has shown an option by now."""
+    other = np.flatnonzero(panel.shares[:, region].argmax(axis=1) != option)
+    return len(panel.shares) - (int(other[-1]) + 1 if len(other) else 0)
+
+
+def late_options(found: Posterior, panel: Panel, config: MarketConfig) -> tuple[LateOption, ...]:
+    """The options that do not lead, and may be the best and only late.
+
+    None is no all-clear: where the best option is late and overlooked, it is not always found.
+    """
+    leader = int(np.argmax(found.effects()[0]))
+    regions = range(len(config.regions))
+    late = []
+    for option in range(len(config.options)):
+        visit = max((_visit(panel, region, option) for region in regions), default=0)
+        if option != leader and len(panel.shares):
+            late.append(late_and_best(found, option, config, visit))
+    return tuple(each for each in late if each is not None)
+
+
+def _allowed(config: MarketConfig, barred: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
+    result = np.ones((len(config.regions), len(config.options)), dtype=bool)
     for region, options in barred.items():
         rows: slice | int = slice(None)
         if region != "*":
-            rows = settings.regions.index(known_name(region, settings.regions, "region"))
+            rows = config.regions.index(known_name(region, config.regions, "region"))
         for option in options:
-            result[rows, settings.options.index(known_name(option, settings.options, "option"))] = (
-                False
-            )
-    for place, region in enumerate(settings.regions):
+            result[rows, config.options.index(known_name(option, config.options, "option"))] = False
+    for place, region in enumerate(config.regions):
         if not result[place].any():
             where = f"region {region!r}" if region else "the market"
             raise InvalidInput(f"all options of {where} are barred; leave at least one.")

@@ -12,12 +12,11 @@ import functools
 import hashlib
 import math
 from collections import OrderedDict
-from typing import NamedTuple
 
 import numpy as np
 
 from latesum.markets.config import MarketConfig
-from latesum.markets.model import Hyper, Posterior, Prepared, fit
+from latesum.markets.model import Explanation, Hyperparameters, Model, Posterior, posterior_with
 from latesum.markets.rows import Panel
 
 #: The centres of the priors, and where the search starts.
@@ -33,113 +32,104 @@ _FIRST_ROUNDS = 3
 _SIZE_SD, _SIZE_STEP, _DELAY_STEP = 0.7, 1.6, 1.25
 #: The dispersion of money is known from its totals only, within a factor of about three.
 _DISPERSION_SD = 1.2
-#: How far the options' delays differ (log), where they are told to differ.
-OWN_LAGS = 0.5
-
-
-class LagPrior(NamedTuple):
-    """Where it is learned how far the options' delays differ: its centre, the sd of its logarithm, its step."""
-
-    centre: float
-    spread: float
-    step: float
-
-
-#: With several regions lags are told apart well, and a spread from the start costs 0.01 to 0.03 of a split
-#: where delays are equal. On one stream it would cost 0.04 to 0.1, so that it begins small and grows in large
-#: steps if the rows say so.
-LAGS_OF_REGIONS, LAGS_OF_A_STREAM = LagPrior(0.13, 0.9, 2.0), LagPrior(0.05, 1.2, 3.0)
+#: The delay and the sizes are judged by this many of the likeliest explanations, which may be less
+#: likely than the best by this (log).
+_EXPLANATIONS, _WITHIN = 4, 4.0
 _REMEMBERED = 4096
 
 
-def defaults(panel: Panel, settings: MarketConfig) -> Hyper:
+def defaults(panel: Panel, config: MarketConfig) -> Hyperparameters:
     """Where the search starts.
 
     Args:
         panel: The rows, from which the dispersion of money is guessed.
-        settings: The market's.
+        config: The market's.
 
-    >>> settings = MarketConfig(("old", "new"), 90)
-    >>> round(defaults(Panel.of([], settings, 0), settings).region_walk, 4)
+    >>> config = MarketConfig(("old", "new"), 90)
+    >>> round(defaults(Panel.of([], config, 0), config).region_walk, 4)
     0.0122
     """
-    several = len(settings.regions) > 1
-    return Hyper(
-        NOISE, COMMON_WALK, REGION_WALK if several else math.hypot(COMMON_WALK, REGION_WALK),
-        SHOCKS, EFFECTS, DIFFERENCES, settings.delay.mean,
-        1.0 if settings.amounts == "counts" else _dispersion(panel),
-        {"same": 0.0, "own": OWN_LAGS, "learned": _lag_prior(settings).centre}[_lags(settings)],
-    )  # fmt: skip
+    several = len(config.regions) > 1
+    return Hyperparameters(
+        NOISE,
+        COMMON_WALK,
+        REGION_WALK if several else math.hypot(COMMON_WALK, REGION_WALK),
+        SHOCKS,
+        EFFECTS,
+        DIFFERENCES,
+        config.delay.mean,
+        1.0 if config.amounts == "counts" else _dispersion(panel),
+    )
 
 
-def learned(panel: Panel, settings: MarketConfig) -> Hyper:
+def learned(panel: Panel, config: MarketConfig) -> Hyperparameters:
     """The hyperparameters after all rows of a panel: a function of the rows, whatever is remembered.
 
     Args:
         panel: The rows.
-        settings: The market's.
+        config: The market's.
     """
-    moments = _moments(panel, settings)
-    digests = _digests(panel, settings, moments)
-    found = defaults(panel, settings)
+    times = _search_times(panel, config)
+    digests = _digests(panel, config, times)
+    found = defaults(panel, config)
     first = 0
-    for place in range(len(moments) - 1, -1, -1):
+    for place in range(len(times) - 1, -1, -1):
         if (known := _MEMORY.get(digests[place])) is not None:
             _MEMORY.move_to_end(digests[place])
             found, first = known, place + 1
             break
-    for place in range(first, len(moments)):
-        part = panel.until(moments[place])
+    for place in range(first, len(times)):
+        part = panel.until(times[place])
         if place == 0:
-            found = defaults(part, settings)
-        found = _searched(part, settings, found, _FIRST_ROUNDS if place == 0 else 1)
+            found = defaults(part, config)
+        found = _searched(part, config, found, _FIRST_ROUNDS if place == 0 else 1)
         _MEMORY[digests[place]] = found
         if len(_MEMORY) > _REMEMBERED:
             _MEMORY.popitem(last=False)
     return found
 
 
-def posterior(panel: Panel, settings: MarketConfig) -> Posterior:
+def posterior(panel: Panel, config: MarketConfig) -> Posterior:
     """The posterior after all rows of a panel, with what the weekly searches found.
 
     Args:
         panel: The rows.
-        settings: The market's.
+        config: The market's.
     """
-    return fit(panel, settings, learned(panel, settings))
+    return posterior_with(panel, config, learned(panel, config))
 
 
-_MEMORY: OrderedDict[bytes, Hyper] = OrderedDict()
+_MEMORY: OrderedDict[bytes, Hyperparameters] = OrderedDict()
 
 
-def _moments(panel: Panel, settings: MarketConfig) -> list[int]:
+def _search_times(panel: Panel, config: MarketConfig) -> list[int]:
     """The ends of buckets at which there is a search, in order."""
-    share = _SHARE_OF_HOURS if settings.pattern == "hour" else 0.0
-    return list(_moments_of(panel.known.tobytes(), panel.first, share))
+    share = _SHARE_OF_HOURS if config.pattern == "hour" else 0.0
+    return list(_search_times_of(panel.known.tobytes(), panel.first, share))
 
 
 @functools.lru_cache(maxsize=1024)
-def _moments_of(known: bytes, first: int, share: float) -> tuple[int, ...]:
+def _search_times_of(known: bytes, first: int, share: float) -> tuple[int, ...]:
     """The same; `known` has a 1 for every bucket whose total is known, and a 0 for the others."""
-    moments: list[int] = []
+    times: list[int] = []
     due, count = FIRST_SEARCH, 0
     for place, is_known in enumerate(known):
         count += is_known
         end = first + place + 1
         if end >= 0 and count >= due:
-            moments.append(end)
+            times.append(end)
             due = count + max(SEARCH_EVERY, math.ceil(share * count))
-    return tuple(moments)
+    return tuple(times)
 
 
-def _digests(panel: Panel, settings: MarketConfig, moments: list[int]) -> list[bytes]:
-    """What names the rows before each moment."""
-    if not moments:
+def _digests(panel: Panel, config: MarketConfig, times: list[int]) -> list[bytes]:
+    """What names the rows before each time."""
+    if not times:
         return []
-    digest = hashlib.blake2b(_told(settings, panel.first), digest_size=16)
+    digest = hashlib.blake2b(_name(config, panel.first), digest_size=16)
     start, result = 0, []
-    for moment in moments:
-        end = moment - panel.first
+    for time in times:
+        end = time - panel.first
         for part in (panel.exposure, panel.shares, panel.totals):
             digest.update(part[start:end].tobytes())
         result.append(digest.digest())
@@ -148,86 +138,52 @@ def _digests(panel: Panel, settings: MarketConfig, moments: list[int]) -> list[b
 
 
 @functools.lru_cache(maxsize=256)
-def _told(settings: MarketConfig, first: int) -> bytes:
+def _name(config: MarketConfig, first: int) -> bytes:
     """What names a market, and where its rows begin."""
-    law = settings.delay.law  # its `repr` is shortened
-    return repr((settings, law and law.text, first)).encode()
+    law = config.delay.law  # its `repr` is shortened
+    return repr((config, law and law.text, first)).encode()
 
 
-def _searched(panel: Panel, settings: MarketConfig, hyper: Hyper, rounds: int) -> Hyper:
-    centre = defaults(panel, settings)
-    spreads = _spreads(settings)
-    steps = {"delay": _DELAY_STEP, "lag_spread": _lag_prior(settings).step}
-    rows = Prepared(panel, settings)
-    best = _score(rows, hyper, centre, spreads)
+def _searched(
+    panel: Panel, config: MarketConfig, hyper: Hyperparameters, rounds: int
+) -> Hyperparameters:
+    centre, sds = defaults(panel, config), _log_sds(config)
+    model = Model(panel, config)
+
+    def score(tried: Hyperparameters, by: list[Explanation]) -> float:
+        """The logarithm of the posterior, up to a constant."""
+        likelihood = np.logaddexp.reduce([model.likelihood(tried, each) for each in by])
+        off = (math.log(getattr(tried, name) / getattr(centre, name)) / sds[name] for name in sds)
+        return float(likelihood) - 0.5 * sum(each**2 for each in off)
+
     for _ in range(rounds):
-        for name in spreads:
-            step = steps.get(name, _SIZE_STEP)
-            doubtful = name == "delay" and "lag_spread" in spreads
-            score = _delay_score if doubtful else _score
-            least = score(rows, hyper, centre, spreads) if doubtful else best
+        by = model.likeliest(hyper, _EXPLANATIONS, _WITHIN)
+        best = score(hyper, by)
+        for name in sds:
+            step = _DELAY_STEP if name == "delay" else _SIZE_STEP
             for factor in (step, 1 / step):
                 value = getattr(hyper, name) * factor
                 if name == "effects" and value < 0.999 * EFFECTS:  # learned upwards only
                     continue
                 tried = hyper._replace(**{name: value})
-                reached = score(rows, tried, centre, spreads)
-                if reached > least:
-                    hyper, least = tried, reached
+                reached = score(tried, by)
+                if reached > best:
+                    hyper, best = tried, reached
                     break
-            best = _score(rows, hyper, centre, spreads) if doubtful else least
     return hyper
 
 
-def _lag_prior(settings: MarketConfig) -> LagPrior:
-    if len(settings.regions) == 1:
-        return LAGS_OF_A_STREAM
-    return LAGS_OF_REGIONS
-
-
-def _lags(settings: MarketConfig) -> str:
-    """What "auto" means: learned, but on one stream without visitors, where nothing can tell lags apart.
-
-    There noise of demand is taken for differences of lags, at a cost of 0.06 of a split on real series.
-    """
-    if settings.lags != "auto":
-        return settings.lags
-    blind = len(settings.regions) == 1 and not settings.rounds_known
-    return "same" if blind else "learned"
-
-
-def _spreads(settings: MarketConfig) -> dict[str, float]:
-    """The hyperparameters that are learned, and the sds of their logarithms."""
+def _log_sds(config: MarketConfig) -> dict[str, float]:
+    """The hyperparameters that are learned, and the prior sds of their logarithms."""
     names = ["noise", "region_walk", "effects"]
-    if len(settings.regions) > 1:
+    if len(config.regions) > 1:
         names[1:1] = ["common_walk"]
         names += ["shocks", "differences"]
-    spreads = dict.fromkeys(names, _SIZE_SD)
-    spreads["delay"] = settings.delay.spread
-    if _lags(settings) == "learned":
-        spreads["lag_spread"] = _lag_prior(settings).spread
-    if settings.amounts == "money":
-        spreads["dispersion"] = _DISPERSION_SD
-    return spreads
-
-
-def _score(rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float]) -> float:
-    """The logarithm of the posterior, up to a constant."""
-    score = rows.likelihood(hyper)
-    for name, spread in spreads.items():
-        score -= 0.5 * (math.log(getattr(hyper, name) / getattr(centre, name)) / spread) ** 2
-    return score
-
-
-def _delay_score(rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float]) -> float:
-    """The score of a common delay, whether or not options have lags of their own.
-
-    With lags of their own, a delay that is much too long can fit about as well as the right one, because they
-    make up for it. So that each of the two, all lags the same or not, counts by how likely it makes the rows.
-    """
-    own = _score(rows, hyper, centre, spreads)
-    same = {name: spread for name, spread in spreads.items() if name != "lag_spread"}
-    return float(np.logaddexp(own, _score(rows, hyper._replace(lag_spread=0.0), centre, same)))
+    sds = dict.fromkeys(names, _SIZE_SD)
+    sds["delay"] = config.delay.log_sd
+    if config.amounts == "money":
+        sds["dispersion"] = _DISPERSION_SD
+    return sds
 
 
 def _dispersion(panel: Panel) -> float:

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from latesum.markets import MarketConfig, RegionRow, readings
+from latesum.markets import MarketConfig, RegionRow, summarize
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
 from latesum.markets.config import PATTERNS
-from latesum.markets.model import fit
-from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
-from latesum.markets.rule import decide_panel, root_of
+from latesum.markets.model import posterior_with
+from latesum.markets.rows import FIRST_BUCKETS, Panel, status_quo_shares
+from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
-from latesum.markets.winner import winner_of
+from latesum.markets.summary import winner_of
 from latesum.policies import Play, Policy
 from latesum.policies.estimates import named_winner
 from latesum.simulation import Problem
@@ -185,7 +185,7 @@ class _MarketRest:
         end = 1 + max(row.bucket for row in rows)
         self._panel = Panel.of(rows, config, end)
         self._known = posterior(self._panel, config)
-        self._pattern = np.log1p(readings(rows, end, config).pattern)
+        self._pattern = np.log1p(summarize(rows, end, config).pattern)
         self._allowed = np.array(
             [
                 [option not in barred.get(region, ()) for option in config.options]
@@ -204,7 +204,7 @@ class _MarketRest:
         bucket, leader = start, 0
         while bucket < start + self._buckets:
             past = whole.until(bucket)
-            found = fit(past, config, self._known.hyper)
+            found = posterior_with(past, config, self._known.hyper, self._known.explanations)
             leader = int(np.argmax(found.effects()[0]))
             if bucket > start and (winner := winner_of(past, config, found=found).option):
                 kept = worth[config.options.index(winner)]
@@ -217,7 +217,7 @@ class _MarketRest:
             until = min(chosen[0].until, start + self._buckets)
             for region, choice in enumerate(chosen):
                 new = whole.shares[bucket - whole.first : until - whole.first, region]
-                new[:] = np.eye(len(config.options))[choice.option]
+                new[:] = np.eye(len(config.options))[config.options.index(choice.option)]
             self._sell(whole, until, demand, noise, effects)
             bucket = until
         return None, float(worth[leader] / worth.mean() - 1)
@@ -236,8 +236,8 @@ class _MarketRest:
 
     def _drawn_effects(self, rng: np.random.Generator) -> Floats:
         """Effects (log) by region and option: those of all regions drawn, with what is special."""
-        mean, covariance = self._known.effects()
-        common = mean + root_of(covariance) @ rng.standard_normal(len(mean))
+        mean, _ = self._known.effects()
+        common = self._known.draws(rng, 1)[0]
         places = range(len(self._config.regions))
         return np.array([common + self._known.effects(place)[0] - mean for place in places])
 
@@ -245,8 +245,8 @@ class _MarketRest:
         """The exposure behind the arrivals of each bucket, by region and option."""
         config = self._config
         early = panel.exposure[:FIRST_BUCKETS].mean(axis=0)
-        before = before_shares(config) * early[:, None]
-        given = (self._known.hyper.delay, *shape_of(config.delay.law), config.dated == "decision")
+        before = status_quo_shares(config) * early[:, None]
+        given = (self._known.hyper.delay, shape_of(config.delay.law), config.dated == "decision")
         mix: Floats
         mix, _ = arrival_mix(*given, panel.exposure, panel.shares, before)
         return mix

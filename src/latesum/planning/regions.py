@@ -25,10 +25,10 @@ from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Rows
 from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.files import FileForm, totals
-from latesum.markets import MarketConfig, RegionRow, ToldDelay, readings
-from latesum.markets.readings import noisy_demand
+from latesum.markets import DelayPrior, MarketConfig, RegionRow, summarize
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
+from latesum.markets.summary import diagnose
 from latesum.planning.candidates import STREAM, Candidate
 from latesum.planning.racing import Forecast, Thresholds, recommend
 from latesum.planning.report import Plan
@@ -72,7 +72,7 @@ class RegionInputs:
     """
 
     market: Market
-    late: ToldDelay
+    late: DelayPrior
     days: int
     regions: tuple[str, ...] = ()
 
@@ -106,7 +106,7 @@ class RegionInputs:
             f"One of the {law.options} options, today's included, sells {law.effects:.0%} more "
             f"than the others, for {counted(str(law.buckets), 'day')}.",
             f"Sales come {self.late.mean:.2g} days late on average, as was given"
-            f"{' (a guess)' if self.late.sure == 'guess' else ''}.",
+            f"{' (a guess)' if self.late.certainty == 'guess' else ''}.",
             "A winner is named when one option is as good as the best with 95% probability, and "
             "every option in the race was shown in two periods. Only switchback is asked for one; "
             "'decided after' is when half of the runs have one.",
@@ -117,7 +117,7 @@ class RegionInputs:
         return {
             "market": self.market.plain(),
             "mean_delay_days": self.late.mean,
-            "sure": self.late.sure,
+            "sure": self.late.certainty,
             "regions": list(self.regions),
             "run_hours": self.run_hours,
             "options": self.options,
@@ -125,18 +125,18 @@ class RegionInputs:
         }
 
 
-def given_delay(late: str) -> ToldDelay:
+def given_delay(late: str) -> DelayPrior:
     """How late sales are, from the words that `plan` takes; "about 2 days" is a guess.
 
     Args:
         late: The words, of which the mean is kept.
 
-    >>> given_delay("about 2 days").sure, given_delay("up to 10 days").mean
+    >>> given_delay("about 2 days").certainty, given_delay("up to 10 days").mean
     ('guess', 5.0)
     """
     mean = Lateness.read(late).in_rounds(_FINE).mean / _FINE / 24
     sure = "guess" if late.strip().lower().startswith("about") else "known"
-    return ToldDelay(float(f"{mean:.3g}"), sure)  # type: ignore[arg-type]
+    return DelayPrior(float(f"{mean:.3g}"), sure)  # type: ignore[arg-type]
 
 
 def read_history(source: Path | bytes, form: FileForm | None = None) -> list[RegionRow]:
@@ -209,7 +209,7 @@ def fitted_market(
     options: int,
     lift: float,
     days: int,
-    late: ToldDelay,
+    late: DelayPrior,
 ) -> tuple[Market, tuple[str, ...]]:
     """The law of markets that a history shows, and what it says against a campaign.
 
@@ -223,7 +223,7 @@ def fitted_market(
 
     >>> rng = np.random.default_rng(1)
     >>> rows = [RegionRow("", day, 1000, "today", float(rng.poisson(60))) for day in range(-42, 0)]
-    >>> law, _ = fitted_market(rows, regions=1, options=2, lift=0.1, days=60, late=ToldDelay(1.0))
+    >>> law, _ = fitted_market(rows, regions=1, options=2, lift=0.1, days=60, late=DelayPrior(1.0))
     >>> 55 < law.sales < 65
     True
     """
@@ -235,7 +235,12 @@ def fitted_market(
         )
     known_rounds = any(row.rounds is not None for row in rows)
     settings = MarketConfig(
-        ("today", "new"), days, regions=names, delay=late, before="today", rounds_known=known_rounds
+        ("today", "new"),
+        days,
+        regions=names,
+        delay=late,
+        status_quo="today",
+        rounds_known=known_rounds,
     )
     panel = Panel.of(rows, settings, 0)
     if int(panel.known.sum()) < _MIN_DAYS:
@@ -244,7 +249,7 @@ def fitted_market(
             "needed."
         )
     hyper = learned(panel, settings)
-    shown = readings(rows, 0, settings)
+    shown = summarize(rows, 0, settings)
     totals = np.nanmean(panel.totals, axis=0)
     rounds = panel.exposure.mean(axis=0)
     several = regions > 1 and len(names) > 1  # otherwise one stream now, and maybe regions then
@@ -270,7 +275,7 @@ def fitted_market(
         noise=hyper.noise,
         rounds="visitors" if known_rounds else "constant",
     )
-    noisy = noisy_demand(rows, 0, settings)
+    noisy, _ = diagnose(rows, 0, settings)
     return law, () if noisy is None else (str(noisy),)
 
 
@@ -281,7 +286,7 @@ def plan_regions(
     options: int,
     lift: float,
     days: int,
-    late: ToldDelay,
+    late: DelayPrior,
     thresholds: Thresholds | None = None,
     sensitivity: bool = True,
     replications: int = 100,
@@ -307,7 +312,7 @@ def plan_regions(
     >>> rows = [RegionRow(region, day, 9000, "today", float(rng.poisson(300)))
     ...     for day in range(-28, 0) for region in ("north", "south")]
     >>> found = plan_regions(
-    ...     rows, regions=2, options=2, lift=0.2, days=35, late=ToldDelay(1.0), replications=3,
+    ...     rows, regions=2, options=2, lift=0.2, days=35, late=DelayPrior(1.0), replications=3,
     ...     sensitivity=False, workers=1)
     >>> [each.candidate.label for each in found.forecasts][:2]
     ['switchback', 'half-time test']
@@ -389,7 +394,9 @@ class _MarketSimulation:
         """What plays, given the delay of the inputs and not the true one."""
         late = self.inputs.late
         if player == "switchback":
-            return f"switchback(winner=True, told={late.mean / law.delay:g}, sure={late.sure!r})"
+            return (
+                f"switchback(winner=True, told={late.mean / law.delay:g}, sure={late.certainty!r})"
+            )
         if player in ("flow", "unmix"):
             return f"{player}(mean_delay={late.mean * law.visitors:g})"
         return player
@@ -435,7 +442,7 @@ class _MarketSimulation:
         is_model = player == "switchback"
         if is_model:
             spec = PolicySpec(STREAM, {**known, **mean, "bucket": rounds})
-            about = "about " if late.sure == "guess" else ""
+            about = "about " if late.certainty == "guess" else ""
             parameters = {"n_arms": law.options, "horizon": days, "late": about + delay}
         elif player == "half-time-test":
             spec = PolicySpec("fixed-split", {**known, "horizon": known["horizon"] // 2})

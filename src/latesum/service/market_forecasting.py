@@ -21,11 +21,11 @@ from latesum.markets import MarketConfig, RegionRow
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
 from latesum.markets.config import PATTERNS
-from latesum.markets.model import Posterior, StateLayout, fit
-from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
-from latesum.markets.rule import decide_panel, root_of
-from latesum.markets.search import learned
-from latesum.markets.winner import winner_of
+from latesum.markets.model import Posterior, posterior_with, root_of
+from latesum.markets.rows import FIRST_BUCKETS, Panel, status_quo_shares
+from latesum.markets.rule import decide_panel
+from latesum.markets.search import posterior
+from latesum.markets.summary import winner_of
 
 Floats = NDArray[np.float64]
 
@@ -97,8 +97,7 @@ def market_forecast(question: MarketQuestion) -> dict[str, Any]:
     campaign = CampaignConfig.from_json(question.config)
     config = campaign.build_market(question.first, rounds_known=question.rounds_known)
     panel = Panel.of([RegionRow(*row) for row in question.rows], config, question.following)
-    hyper = learned(panel, config)
-    known = fit(panel, config, hyper)
+    known = posterior(panel, config)
     allowed = np.ones((len(config.regions), len(config.options)), dtype=bool)
     for place, region in enumerate(config.regions):
         allowed[place, question.dropped.get(region, [])] = False
@@ -134,7 +133,7 @@ def _continue(
     bucket, asked = start, list(asked)
     while bucket < start + MOST_BUCKETS:
         past = whole.until(bucket)
-        found = fit(past, config, known.hyper)
+        found = posterior_with(past, config, known.hyper, known.explanations)
         if bucket > start and winner_of(past, config, found=found).option is not None:
             return bucket - start
         chosen = decide_panel(
@@ -144,7 +143,8 @@ def _continue(
         until = min(chosen[0].until, start + MOST_BUCKETS)
         for region, choice in enumerate(chosen):
             whole.shares[bucket - panel.first : until - panel.first, region] = 0.0
-            whole.shares[bucket - panel.first : until - panel.first, region, choice.option] = 1.0
+            shown = config.options.index(choice.option)
+            whole.shares[bucket - panel.first : until - panel.first, region, shown] = 1.0
         world.sell(whole, until)
         bucket = until
     return None
@@ -169,18 +169,25 @@ class _World:
         self, known: Posterior, config: MarketConfig, start: int, rng: np.random.Generator
     ) -> None:
         self._config, self._rng, self._hyper = config, rng, known.hyper
-        layout = known.layout
-        drawn = known.mean + root_of(known.covariance) @ rng.standard_normal(len(known.mean))
+        fit, options, regions = known.fits[0], len(config.options), len(config.regions)
+        common = fit.mean + root_of(fit.covariance) @ rng.standard_normal(len(fit.mean))
+        own = np.array(
+            [
+                mean + slopes @ common + root_of(covariance) @ rng.standard_normal(len(mean))
+                for mean, slopes, covariance in zip(
+                    fit.own_mean, fit.slopes, fit.own_covariance, strict=True
+                )
+            ]
+        )
         self._start = start
         self._rates, self._noise = list[Floats](), list[Floats]()
-        self._effects = np.tile(drawn[: layout.options], (layout.regions, 1))
-        if layout.several:
-            blocks = drawn[layout.common :].reshape(layout.regions, layout.special)
-            self._effects = self._effects + blocks[:, : layout.options]
-        self._patterns = _patterns(layout, drawn)
-        self._levels = drawn[layout.common + layout.special - 1 :: layout.special]
-        self._common = float(drawn[layout.common - 1 - layout.shocks]) if layout.several else 0.0
-        self._shock = float(drawn[layout.common - 1]) if layout.shocks else 0.0
+        patterns = sum(PATTERNS[config.pattern])
+        both = np.tile(common[: options + patterns], (regions, 1))
+        if regions > 1:
+            both = both + own[:, :-1]
+        self._effects, self._patterns = both[:, :options], both[:, options:]
+        self._levels = own[:, -1]
+        self._common, self._shock = map(float, common[-2:] if regions > 1 else (0.0, 0.0))
 
     def sell(self, whole: Panel, until: int) -> None:
         """Set what arrived in all simulated buckets before one, as it is known at its beginning.
@@ -190,8 +197,8 @@ class _World:
         config, hyper, end = self._config, self._hyper, until - whole.first
         early = whole.exposure[:FIRST_BUCKETS].mean(axis=0)
         mix, _ = arrival_mix(
-            hyper.delay, *shape_of(config.delay.law), config.dated == "decision",
-            whole.exposure[:end], whole.shares[:end], before_shares(config) * early[:, None],
+            hyper.delay, shape_of(config.delay.law), config.dated == "decision",
+            whole.exposure[:end], whole.shares[:end], status_quo_shares(config) * early[:, None],
         )  # fmt: skip
         while self._start + len(self._rates) < until:
             self._pass_bucket()
@@ -223,13 +230,3 @@ class _World:
             found = found + self._patterns[:, start + turn % size]
             start += size
         return found
-
-
-def _patterns(layout: StateLayout, drawn: Floats) -> Floats:
-    """The pattern of every region: the common one and its own deviations."""
-    common = drawn[layout.first_pattern : layout.first_pattern + layout.patterns]
-    found = np.tile(common, (layout.regions, 1))
-    if layout.several:
-        blocks = drawn[layout.common :].reshape(layout.regions, layout.special)
-        found = found + blocks[:, layout.options : layout.options + layout.patterns]
-    return found

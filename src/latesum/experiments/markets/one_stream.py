@@ -10,13 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.markets.config import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
+from latesum.delays import Delay
+from latesum.delays.parsing import parse, text_of
+from latesum.markets.config import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 from latesum.markets.model import Posterior
-from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
-from latesum.markets.winner import Winner, winner_of
+from latesum.markets.summary import Winner, widening, winner_of
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
 
@@ -66,12 +67,13 @@ class Switchback(Policy):
         n_arms: The number of arms.
         horizon: The number of rounds.
         mean_delay: The mean delay in rounds.
+        shape: A law of delays, of which only the shape counts; without it, exponential.
         bucket: The rounds between two decisions; 0 for some of its own.
         status_quo: What ran until the start: an arm, "other" (no arm, or not known), or None (nothing).
         history: What was played before the start in parts of a bucket: arm, rounds and total.
         pattern: The repeating pattern of the buckets: "weekday", or "none".
-        lags: Whether arms are late in the same way ("same"), in their own ("own"), or what the
-            data say.
+        differing_delays: How likely it is that one arm's rewards are later than the others'; None
+            for the usual value.
         names: The names of the arms, for sentences.
         rng: The generator whose first number the draws come from.
 
@@ -91,20 +93,23 @@ class Switchback(Policy):
         horizon: int,
         mean_delay: float,
         *,
+        shape: Delay | str | None = None,
         bucket: int = 0,
         status_quo: StatusQuo = None,
         history: Iterable[Sequence[Any]] = (),
         pattern: Literal["weekday", "none"] = "weekday",
-        lags: Literal["same", "own", "auto"] = "auto",
+        differing_delays: float | None = None,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.horizon = whole_number(horizon, "the horizon", at_least=1)
         self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
+        self._law = None if shape is None else parse(shape)
+        self.shape = None if self._law is None else text_of(self._law)
         self.bucket = whole_number(bucket, "the rounds of a bucket")
         self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
-        self.pattern, self.lags = pattern, lags
+        self.pattern, self.differing_delays = pattern, differing_delays
         super().__init__(n_arms, names=names, rng=rng)
 
     def _reset(self) -> None:
@@ -156,10 +161,10 @@ class Switchback(Policy):
         return MarketConfig(
             options,
             max(1, math.ceil(self.horizon / size)),
-            delay=ToldDelay(self.mean_delay / size),
-            before=before,
+            delay=DelayPrior(self.mean_delay / size, law=self._law),
+            status_quo=before,
             pattern=self.pattern,
-            lags=self.lags,
+            differing_delays=self.differing_delays,
             seed=self._seed,
         )
 
@@ -172,7 +177,7 @@ class Switchback(Policy):
         allowed[0, self._available()] = True
         bucket = len(self._rows) - len(self.history)
         decided = decide_panel(panel, bucket, self._settings, allowed, chances=False)[0]
-        return Block(decided.option, self._size, "learn")
+        return Block(int(decided.option), self._size, "learn")
 
     def winner(self) -> Winner:
         """Whether a winner can be named by now."""
@@ -184,7 +189,8 @@ class Switchback(Policy):
             return None, 0.0, 1.0, 0
         settings, found = self._settings, self._posterior
         mean, covariance = found.effects()
-        scale = math.exp(found.mean[-1])
+        likeliest = found.fits[0]
+        scale = math.exp(likeliest.own_mean[0, -1] + likeliest.slopes[0, -1] @ likeliest.mean)
         width = NormalDist().inv_cdf((1 + level) / 2) * widening(settings)
         spread = width * math.sqrt(max(covariance[arm, arm], 0.0))
         low, middle, high = (scale * math.exp(mean[arm] + side) for side in (-spread, 0, spread))

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, known_name
 from latesum._plugins import read_call
 from latesum.experiments.markets.analysts import GeoTest, SwitchbackTest
-from latesum.markets.config import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
+from latesum.markets.config import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 from latesum.markets.model import Posterior
-from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
-from latesum.markets.winner import winner_of
+from latesum.markets.summary import widening, winner_of
 from latesum.policies import PolicySpec
 from latesum.simulation.market import Market, MarketWorld
 
@@ -52,7 +51,7 @@ class SwitchbackPlayer:
         stay: The dwell; None follows the told delay, 0 the true one.
         holidays: Whether holidays are told.
         winner: Whether it is looked for a winner at the end of every dwell.
-        named: CampaignConfig by their names, such as lags="own".
+        named: Further fields of the config, such as differing_delays=0.
     """
 
     def __init__(
@@ -76,9 +75,8 @@ class SwitchbackPlayer:
             options,
             law.buckets,
             regions=tuple(f"r{region}" for region in range(law.regions)),
-            delay=ToldDelay(told * law.delay, sure),  # type: ignore[arg-type]
-            before=answers[known_name(before, answers, "answer to what ran before")],
-            status_quo="0",
+            delay=DelayPrior(told * law.delay, sure),  # type: ignore[arg-type]
+            status_quo=answers[known_name(before, answers, "answer to what ran before")],
             pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday",
             phase=world.phase,
             holidays=world.holidays if holidays else (),
@@ -87,7 +85,7 @@ class SwitchbackPlayer:
             report_lag=law.report_lag,
             rounds_known=law.rounds != "constant",
             seed=seed,
-            stay=_dwell(law) if stay == 0 else stay,
+            period=_dwell(law) if stay == 0 else stay,
             **named,
         )
         self._looks = winner
@@ -111,14 +109,18 @@ class SwitchbackPlayer:
             bucket: The bucket.
         """
         settings = self.settings
-        if bucket % settings.dwell and bucket:
+        if bucket % settings.period_length and bucket:
             return [int(option) for option in self._world.shown(bucket)[-1]]
         panel = self.panel(bucket)
-        if self._looks and self.winner is None and bucket >= settings.sweep * settings.dwell:
+        if (
+            self._looks
+            and self.winner is None
+            and bucket >= settings.sweep * settings.period_length
+        ):
             found = winner_of(panel, settings)
             if found.option is not None:
                 self.winner = (int(found.option), bucket)
-        return [each.option for each in decide_panel(panel, bucket, settings, chances=False)]
+        return [int(each.option) for each in decide_panel(panel, bucket, settings, chances=False)]
 
     def _posterior(self) -> Posterior:
         return posterior(self.panel(self._world.law.buckets), self.settings)
@@ -289,4 +291,4 @@ def player(text: str, world: MarketWorld, seed: int) -> Player:
 def _dwell(law: Market) -> int:
     """The dwell of the true delay."""
     names = tuple(f"{option}" for option in range(law.options))
-    return MarketConfig(names, law.buckets, delay=ToldDelay(law.delay)).dwell
+    return MarketConfig(names, law.buckets, delay=DelayPrior(law.delay)).period_length
