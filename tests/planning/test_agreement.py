@@ -53,7 +53,7 @@ SETTINGS = {
 
 def simulated(inputs, candidate, law, runs, seed):
     """Mean loss and wrong ends of a policy, by drawing every reward of every bucket."""
-    policy = candidate.build()
+    policy = candidate.spec.build()
     losses, wrong = [], []
     per_hour = inputs.bucket_rounds / {"hour": 1, "day": 24, "week": 168}[inputs.bucket]
     for number in range(runs):
@@ -93,14 +93,14 @@ def assert_agreement(replications, runs, names=tuple(SETTINGS), workers=2):
             **asked, replications=replications, seed=number, workers=workers, sensitivity=False,
             policies=list(POLICIES),
         )  # fmt: skip
-        assert {answer.candidate.label for answer in found.forecasts} == set(POLICIES)
-        for answer in found.forecasts:
+        assert {answer.label for answer in found.rows} == set(POLICIES)
+        for answer in found.rows:
             losses, wrong = simulated(found.inputs, answer.candidate, law, runs, 1000 + number)
             ours = answer.regret
             error = (ours.high - ours.low) / 2 / 1.96
             other = losses.std(ddof=1) / np.sqrt(runs)
             z = (ours.value - losses.mean()) / np.hypot(max(error, 1e-9), max(other, 1e-9))
-            assert abs(z) < stats.norm.ppf(1 - LEVEL / 2), (name, answer.candidate.label, "loss")
+            assert abs(z) < stats.norm.ppf(1 - LEVEL / 2), (name, answer.label, "loss")
             inside.append(abs(z) < 1.96)
             right = round(answer.finds_best.value * answer.replications)
             table = [
@@ -108,7 +108,7 @@ def assert_agreement(replications, runs, names=tuple(SETTINGS), workers=2):
                 [int(wrong.sum()), int(runs - wrong.sum())],
             ]
             p_value = stats.fisher_exact(table).pvalue
-            assert p_value > LEVEL, (name, answer.candidate.label, "ends wrong")
+            assert p_value > LEVEL, (name, answer.label, "ends wrong")
             inside.append(p_value > 0.05)
         if name == "too short":
             assert found.verdict.answer == "no-go"

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from latesum.errors import InvalidInput
-from latesum.markets import DelayPrior, RegionRow
-from latesum.planning import fitted_market, past_rows, plan_regions, read_history
+from latesum.markets import RegionRow
+from latesum.planning import plan
+from latesum.planning.market import past_rows, read_market
 from latesum.simulation.market import Market
 
-LATE = DelayPrior(1.0)
+ASKED = {"options": 2, "lift": "25%", "run_for": "42 days", "late": "about 1 day"}
 
 
 def history_file(days=42, regions=("north", "south"), column="region"):
@@ -25,105 +26,108 @@ def history_file(days=42, regions=("north", "south"), column="region"):
 
 
 def test_a_history_is_read_by_its_dates():
-    rows = read_history(history_file(days=3))
+    rows = past_rows(history_file(days=3))
     assert {row.bucket for row in rows} == {-3, -2, -1}
     assert {row.region for row in rows} == {"north", "south"}
-    with pytest.raises(InvalidInput, match="row 2 of the history"):
-        read_history(b"date,total\nyesterday,5\n")
+    rows = past_rows([{"bucket": "2026-03-01", "region": "north", "rounds": 10, "total": None}])
+    assert rows == [RegionRow("north", -1, 10.0, "today", None)]
+    for bad, says in (
+        (b"date,total\nyesterday,5\n", "row 2 of the history"),
+        ([{"total": 3}], "row 1 of the history is for 'no bucket'"),
+        ([{"bucket": "2026-03-01", "total": "x"}], "total in row 1 of the history"),
+        ([], "no rows"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            past_rows(bad)
 
 
 def test_the_market_of_a_history_is_found():
-    law, warnings = fitted_market(
-        read_history(history_file()), regions=2, options=3, lift=0.1, days=60, late=LATE
-    )
+    law = read_market({**ASKED, "history": history_file(), "options": 3}).market
     assert law.sales == pytest.approx(469, rel=0.05)  # 450 a day, and more on Saturdays
     assert law.spread == pytest.approx(2.0, rel=0.1)
     assert 0.15 < law.weekday < 0.35
     assert law.walk < 0.02
     assert law.noise < 0.06
-    assert warnings == ()
+    assert (law.options, law.buckets, law.effects, law.delay) == (3, 42, 0.25, 1.0)
+    added_up = read_market({**ASKED, "history": history_file(), "regions": 1}).market
+    assert (added_up.regions, added_up.visitors) == (1, law.visitors)
 
 
 def test_a_wild_demand_is_warned_of():
     rng = np.random.default_rng(2)
     level = np.cumsum(0.12 * rng.standard_normal(60))
+    start = datetime.date(2026, 1, 5)
     rows = [
-        RegionRow("", day, None, "today", float(rng.poisson(4000 * np.exp(level[day]))))
-        for day in range(-60, 0)
+        {
+            "bucket": (start + datetime.timedelta(days=day)).isoformat(),
+            "total": float(rng.poisson(4000 * np.exp(level[day]))),
+        }
+        for day in range(60)
     ]
-    law, warnings = fitted_market(rows, regions=1, options=2, lift=0.1, days=60, late=LATE)
-    assert "Demand changes by" in warnings[0]
-    assert law.rounds == "constant"
+    inputs = read_market({**ASKED, "history": rows})
+    assert "Demand changes by" in inputs.in_words()[-1]
+    assert inputs.market.rounds == "constant"
 
 
-def test_a_plan_compares_with_the_test_of_half_the_time():
-    asked = {
-        "regions": 2, "options": 2, "lift": 0.25, "days": 42, "late": LATE, "replications": 6,
-        "workers": 1, "sensitivity": False,
-    }  # fmt: skip
-    found = plan_regions(history_file(), **asked)
-    by_name = {each.candidate.label: each for each in found.forecasts}
+@pytest.fixture(scope="module")
+def regional():
+    return plan(**ASKED, history=history_file(), replications=6, workers=1)
+
+
+def test_a_plan_compares_with_the_test_of_half_the_time(regional):
+    by_name = {each.label: each for each in regional.rows}
     assert set(by_name) == {
-        "switchback", "half-time test", "switchback, added up", "half-time test, added up",
-        "flow, added up", "unmix, added up",
-    }  # fmt: skip
+        "switchback",
+        "half-time test",
+        "switchback, added up",
+        "half-time test, added up",
+        "flow, added up",
+        "unmix, added up",
+    }
     assert by_name["switchback"].regret.value < by_name["half-time test"].regret.value
-    assert found.to_json() == plan_regions(history_file(), **asked).to_json()
-    assert Market(**found.to_json()["asked"]["market"]) == found.inputs.market
+    assert Market(**regional.to_json()["asked"]["market"]) == regional.inputs.market
 
 
-def test_a_plan_from_a_history_has_the_verdict_of_other_plans(tmp_path):
+def test_a_plan_from_a_history_has_the_verdict_of_other_plans(regional, tmp_path):
     """Go or not, how sure, limits, how often a winner is named, and what if the inputs are wrong."""
-    found = plan_regions(
-        history_file(), regions=2, options=2, lift=0.25, days=42, late=LATE, replications=6,
-        workers=1,
-    )  # fmt: skip
-    assert found.verdict.answer in ("go", "conditional go", "no-go")
-    assert not found.verdict.sure
-    assert "A winner is named in" in found.verdict.reason
-    assert "A winner is named when one option is as good as the best" in " ".join(found.assumed)
-    switchback = found.forecasts[0]
+    assert regional.verdict.answer in ("go", "conditional go", "no-go")
+    assert not regional.verdict.sure
+    assert "A winner is named in" in regional.verdict.reason
+    assert "A winner is named when one option is as good as the best" in " ".join(regional.assumed)
+    switchback = regional.rows[0]
     assert switchback.finds_best.low < switchback.finds_best.value
-    rows = {each.truth: each.forecast for each in found.sensitivity}
+    rows = {each.truth: each.row for each in regional.sensitivity}
     assert set(rows) >= {"as given", "nothing is better", "all new options are worse"}
     assert rows["nothing is better"].regret.value == pytest.approx(0)
-    found.save(tmp_path / "plan.html")
-    found.save(tmp_path / "plan.json")
+    regional.save(tmp_path / "plan.html")
+    regional.save(tmp_path / "plan.json")
     assert "nothing is better" in (tmp_path / "plan.html").read_text()
 
 
 def test_on_a_tie_the_regions_are_kept():
-    found = plan_regions(
-        history_file(days=28), regions=2, options=2, lift=0.5, days=30, late=LATE, replications=4,
-        sensitivity=False, workers=1,
-    )  # fmt: skip
+    asked = {**ASKED, "lift": 0.5, "run_for": "30 days", "sensitivity": False, "workers": 1}
+    found = plan(**asked, history=history_file(days=28), replications=4)
     handed = found.to_json()["recommendation"]
     assert (handed["n_regions"], handed["regions"]) == (2, ["north", "south"])
     assert (handed["policy"], handed["bucket"], handed["every"]) == ("switchback", 7500, "day")
     assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "late": "about 1 day"}
-    alone = next(each for each in found.forecasts if each.candidate.label == "flow, added up")
+    alone = next(each for each in found.rows if each.label == "flow, added up")
     handed = alone.candidate.campaign
     assert (handed["n_regions"], handed["regions"], handed["bucket"]) == (1, [], 15_000)
     assert handed["added_up"] == ["north", "south"]
     assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "mean_delay": "1 day"}
 
 
-def test_what_a_plan_refuses():
-    with pytest.raises(InvalidInput, match="has 2 regions"):
-        plan_regions(history_file(), regions=3, options=2, lift=0.1, days=60, late=LATE)
-    with pytest.raises(InvalidInput, match="14 or more are needed"):
-        plan_regions(history_file(days=9), regions=2, options=2, lift=0.1, days=60, late=LATE)
-    with pytest.raises(InvalidInput, match="the lift"):
-        plan_regions(history_file(), regions=2, options=2, lift=0.0, days=60, late=LATE)
-
-
-def test_rows_of_a_campaigns_history_are_read_for_a_plan():
-    rows = past_rows([{"bucket": "2026-03-01", "region": "north", "rounds": 10, "total": None}])
-    assert rows == [RegionRow("north", -1, 10.0, "today", None)]
-    for bad, says in (
-        ([{"total": 3}], "row 1 of the history has no day"),
-        ([{"bucket": "2026-03-01", "total": "x"}], "total in row 1 of the history"),
-        ([], "no rows"),
-    ):
-        with pytest.raises(InvalidInput, match=says):
-            past_rows(bad)
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"regions": 3}, "has 2 regions"),
+        ({"history": history_file(days=9)}, "14 or more are needed"),
+        ({"lift": "0%"}, "lift"),
+        ({"traffic": "5000 per day"}, "leave traffic out"),
+        ({"run_for": "3 days"}, "at least 14"),
+    ],
+)
+def test_what_a_plan_from_a_history_refuses(change, says):
+    with pytest.raises(InvalidInput, match=says):
+        plan(**{**ASKED, "history": history_file(), **change})

@@ -25,16 +25,7 @@ from latesum.cli.campaign_options import (
     write_text,
 )
 from latesum.cli.campaign_tables import show_buckets, show_decisions, show_estimates
-from latesum.cli.file_options import (
-    AddUp,
-    Columns,
-    DateFormat,
-    Decimal,
-    PresetName,
-    Sheet,
-    SkipLines,
-    Thousands,
-)
+from latesum.cli.options import FILE_OPTIONS, take_form, with_options
 
 if TYPE_CHECKING:
     from latesum.campaigns import Decision
@@ -175,17 +166,8 @@ def record(
         print(f"{label}: {said}")
 
 
-@app.command("import")
-def import_file(
+def _import_file(
     file: Annotated[Path, typer.Argument(help="A CSV, Excel or Parquet file of totals.")],
-    preset: PresetName = None,
-    columns: Columns = None,
-    date_format: DateFormat = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    skip_lines: SkipLines = None,
-    sheet: Sheet = None,
-    add_up: AddUp = None,
     dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
     only_this_file: Annotated[
         bool, typer.Option(help="Read the next files as before, whatever is said of this one.")
@@ -200,6 +182,7 @@ def import_file(
     campaign: CampaignName = None,
     user: User = None,
     as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Record a whole file, with a verdict for each row: all of it or nothing.
 
@@ -207,20 +190,9 @@ def import_file(
     """
     from latesum._render import new_table, terminal
     from latesum.campaigns.importing import import_totals
-    from latesum.files import FileForm
-    from latesum.files.form import read_columns
     from latesum.files.sources import check_library
 
-    form = FileForm(
-        columns=read_columns(columns),
-        date_format=date_format,
-        decimal=decimal,
-        thousands=thousands,
-        skip_lines=skip_lines,
-        sheet=sheet,
-        preset=preset,
-        add_up=add_up,
-    )
+    form = take_form(given)
     check_library(file)
     with opened(campaign) as found:
         remembered = found.file_form()
@@ -270,6 +242,9 @@ def import_file(
             print("Correct them, or use --overwrite-final or --skip-unknown.")
     if result.stopped:
         raise typer.Exit(2)
+
+
+app.command("import")(with_options(_import_file, FILE_OPTIONS))
 
 
 @app.command("status")

@@ -12,15 +12,16 @@ from latesum._checks import InvalidInput
 from latesum._render import counted
 from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
-from latesum.cli.campaign_new import read_fields, read_parameters, with_fields
-from latesum.cli.campaign_options import (
-    CampaignName,
-    Reason,
-    Region,
-    User,
-    opened,
-    user_name,
+from latesum.cli.campaign_new import (
+    Late,
+    Parameters,
+    RunFor,
+    fields,
+    read_fields,
+    read_parameters,
 )
+from latesum.cli.campaign_options import CampaignName, Reason, Region, User, opened, user_name
+from latesum.cli.options import with_options
 
 #: Arguments of actions as those of a command, with their defaults.
 _ARGUMENTS: dict[str, tuple[Any, Any]] = {
@@ -74,10 +75,9 @@ _MAY_BE_NONE = tuple(name for name in _FIELDS if CampaignConfig.model_fields[nam
 
 def _change(
     reason: Reason,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(help='Of the policy, such as "horizon=120 days"; may be repeated.'),
-    ] = None,
+    run_for: RunFor = None,
+    late: Late = None,
+    parameter: Parameters = None,
     dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
     campaign: CampaignName = None,
     user: User = None,
@@ -96,11 +96,11 @@ def _change(
     }
     kept = {key: text for key, text in given.items() if key not in taken_away}
     changes = {**read_fields(kept), **taken_away}
-    if parameter:
-        changes["parameters"] = read_parameters(parameter)
+    if parameters := read_parameters(parameter, run_for, late):
+        changes["parameters"] = parameters
     if not changes:
         names = ", ".join("--" + name.replace("_", "-") for name in _FIELDS)
-        raise InvalidInput(f"say what to change: --parameter, {names}.")
+        raise InvalidInput(f"say what to change: --run-for, --late, --parameter, {names}.")
     by = user_name(user)
     with opened(campaign) as found:
         effect = found.change(user=by, reason=reason, dry_run=True, **changes).note
@@ -110,11 +110,11 @@ def _change(
             print("Nothing was changed.")
             return
         found.change(user=by, reason=reason, **changes)
-        parameters = ", ".join(f"{key}={each}" for key, each in found.config.parameters.items())
-        print(f"Changed. Now {found.config.policy} with {parameters or 'no parameters'}.")
+        now = ", ".join(f"{key}={each}" for key, each in found.config.parameters.items())
+        print(f"Changed. Now {found.config.policy} with {now or 'no parameters'}.")
 
 
-change = with_fields(_change, _FIELDS)
+change = with_options(_change, fields(_FIELDS))
 
 
 def finish(

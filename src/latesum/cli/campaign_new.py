@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,119 +12,90 @@ import typer
 
 from latesum._checks import InvalidInput
 from latesum.campaigns.config import CampaignConfig
-from latesum.cli.campaign_choice import choose_policy
 from latesum.cli.campaign_options import clock, opened_store, read_text, user_name
-from latesum.cli.file_options import (
-    Columns,
-    DateFormat,
-    Decimal,
-    PresetName,
-    Sheet,
-    SkipLines,
-    Thousands,
-)
+from latesum.cli.options import FILE_OPTIONS, take_form, with_options
 
 #: Fields of a campaign's configuration as options, and what they mean.
-FIELDS = {
+_MEANINGS = {
     **{
         name: field.description or ""
         for name, field in CampaignConfig.model_fields.items()
         if name not in ("name", "parameters")
     },
-    "options": "The options, separated by commas.",
+    "options": "The options, separated by commas; needed.",
     "regions": "Regions that show options of their own, separated by commas.",
     "history": "A file of totals before the start, with the columns of `import`.",
 }
-#: Options that are parameters of the policy, as people say them.
-_SAID = {
-    "run_for": "How long it is planned to run, such as '12 weeks': the policy's horizon.",
-    "late": "How late sales come: '2 days', or as a guess 'about 2 days'.",
-}
+#: Parameters of the policy, as people say them.
+RunFor = Annotated[
+    str | None, typer.Option(help="How long it is planned to run, such as '12 weeks'.")
+]
+Late = Annotated[
+    str | None, typer.Option(help="How late sales come: '2 days', or as a guess 'about 2 days'.")
+]
+Parameters = Annotated[
+    list[str] | None, typer.Option(help='Of the policy: "novelty=0.01"; may be repeated.')
+]
+#: What a campaign without regions can have, by its label in a plan.
+_CAN_RUN = ("switchback", "unmix", "flow")
+#: Where no policy is said, it is chosen with this lift and so many runs of each.
+_LIFT, _RUNS = 0.1, 40
 
 
-def with_fields(
-    command: Callable[..., None], names: Iterable[str] = tuple(FIELDS)
-) -> Callable[..., None]:
-    """The command with an option for each of these fields, in place of its `**given`."""
-    signature = inspect.signature(command, eval_str=True)
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    fields = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[
-                str | None, typer.Option("--" + name.replace("_", "-"), help=meaning)
-            ],
-        )
-        for name, meaning in FIELDS.items()
+def fields(names: Iterable[str] = tuple(_MEANINGS)) -> dict[str, Any]:
+    """An option for each of these fields."""
+    return {
+        name: Annotated[str | None, typer.Option(help=meaning)]
+        for name, meaning in _MEANINGS.items()
         if name in names
-    ]
-    parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in own] + fields
-    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    return command
+    }
 
 
-@with_fields
-def new_campaign(
+def _new_campaign(
     name: Annotated[str, typer.Argument(help="Letters, digits, dots and dashes.")],
-    parameter: Annotated[
-        list[str] | None, typer.Option(help='Such as "horizon=90 days"; may be repeated.')
-    ] = None,
+    run_for: RunFor = None,
+    late: Late = None,
     plan: Annotated[
         Path | None, typer.Option(help="The policy and parameters, from `latesum plan --json`.")
     ] = None,
-    preset: PresetName = None,
-    columns: Columns = None,
-    date_format: DateFormat = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    skip_lines: SkipLines = None,
-    sheet: Sheet = None,
-    run_for: Annotated[str | None, typer.Option(help=_SAID["run_for"])] = None,
-    late: Annotated[str | None, typer.Option(help=_SAID["late"])] = None,
-    **given: str | None,
+    parameter: Parameters = None,
+    **given: Any,
 ) -> None:
-    """Set up a campaign. How its files are written may be said here or at the first import."""
+    """Set up a campaign. How its files are written may be said here or at the first import.
+
+    Example: latesum campaign new banner --options "red,blue" --every day --expected-rounds 5000
+    --time-basis arrival --run-for "12 weeks" --late "about 2 days"
+    """
     from latesum.campaigns import Campaign
     from latesum.files import FileForm
-    from latesum.files.form import read_columns
     from latesum.files.totals import read_history
 
-    form = FileForm(
-        columns=read_columns(columns),
-        date_format=date_format,
-        decimal=decimal,
-        thousands=thousands,
-        skip_lines=skip_lines,
-        sheet=sheet,
-        preset=preset,
-    ).after(FileForm())
+    form = take_form(given).after(FileForm())
     past = given.pop("history", None)
     config = read_fields(given)
-    if past is not None:
-        config["history"] = Path(past)
     if plan is not None:
         config = _planned(plan, config)
+        if past is None and "regions" in config:
+            print("Note: say --history too, with the file that was planned from.")
     if past is not None:
-        found_past = read_history(
+        read = read_history(
             Path(past),
             form,
             time_basis=config.get("time_basis"),
             regions=bool(config.get("regions")),
         )
-        for note in found_past.notes:
+        for note in read.notes:
             print(note)
-        config["history"] = [row.as_history() for row in found_past.rows]
-        form = found_past.form
-    chosen = choose_policy(config, run_for, late)
+        config["history"] = [row.as_history() for row in read.rows]
+        form = read.form
+        rounds = [row.rounds for row in read.rows if row.rounds is not None]
+        if "expected_rounds" not in config and rounds:
+            config["expected_rounds"] = max(1, round(sum(rounds) / len(rounds)))
+    chosen = _choose_policy(config, run_for, late)
     if chosen is not None:
         config["policy"], why = chosen
         print(f"Policy: {config['policy']}, because {why}")
-    parameters = {**config.pop("parameters", {}), **read_parameters(parameter)}
-    parameters |= {} if run_for is None else {"horizon": run_for}
-    parameters |= {} if late is None else {"late": late}
+    parameters = {**config.pop("parameters", {}), **read_parameters(parameter, run_for, late)}
     if "expected_rounds" not in config:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
     with opened_store() as store:
@@ -150,14 +121,67 @@ def new_campaign(
                 print(f"Warning: {each.text}")
 
 
+new_campaign = with_options(_new_campaign, {**fields(), **FILE_OPTIONS})
+
+
+def _choose_policy(
+    config: Mapping[str, Any], run_for: str | None, late: str | None
+) -> tuple[str, str] | None:
+    """The policy that loses least in markets like the history, and why; None where it is said.
+
+    It is asked where there are a history by day, no policy and no regions (those have switchback).
+    """
+    if not config.get("history") or config.get("policy") or config.get("regions"):
+        return None
+    why = None
+    if config.get("every", "day") != "day":
+        why = "the history is not by day."
+    elif config.get("time_basis") == "decision":
+        why = "totals are dated by decision."
+    elif config.get("range") not in (None, (0.0, 1.0)):
+        why = "totals are no counts."
+    elif len({row.get("shown") for row in config["history"]}) > 1:
+        why = "the history shows several options."
+    else:
+        from latesum.planning import plan
+
+        try:
+            found = plan(
+                history=config["history"],
+                options=len(config["options"]),
+                lift=_LIFT,
+                late=late or "about 1 day",
+                run_for=run_for or "90 days",
+                sensitivity=False,
+                replications=_RUNS,
+                workers=os.cpu_count() or 1,
+            )
+        except InvalidInput as refusal:
+            why = str(refusal)
+    if why is not None:
+        return "unmix", f"it was not chosen by simulation: {why}"
+    lost = {
+        row.label: row.regret.value / (row.reward.value + row.regret.value) for row in found.rows
+    }
+    best = min(_CAN_RUN, key=lost.__getitem__)
+    others = ", ".join(f"{name} {share:.1%}" for name, share in lost.items() if name != best)
+    return best, (
+        f"in {_RUNS} simulated markets like the history, with one option {_LIFT:.0%} better, it "
+        f"loses {lost[best]:.1%} of the best option's sales ({others})."
+    )
+
+
 def read_fields(given: Mapping[str, str | None]) -> dict[str, Any]:
     """The fields that were given, read from their texts."""
     return {key: _READ.get(key, str)(text) for key, text in given.items() if text is not None}
 
 
-def read_parameters(given: list[str] | None) -> dict[str, Any]:
+def read_parameters(
+    given: list[str] | None, run_for: str | None = None, late: str | None = None
+) -> dict[str, Any]:
     """The parameters of a policy, from texts such as "horizon=90 days"."""
-    found = {}
+    said = {"horizon": run_for, "late": late}
+    found: dict[str, Any] = {key: text for key, text in said.items() if text is not None}
     for text in given or []:
         key, equals, value = text.partition("=")
         if not equals:
@@ -216,11 +240,6 @@ def _planned_regions(path: Path, handed: dict[str, Any], given: dict[str, Any]) 
         raise InvalidInput(
             f"{path} is a plan for {planned} region{'s' * (planned > 1)}, and here are "
             f"{len(named)}; plan again."
-        )
-    if "history" not in given:
-        print(
-            "Note: say --history too, with the file that was planned from; it tells weekdays and "
-            "levels."
         )
     return named
 

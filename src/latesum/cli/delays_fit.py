@@ -13,41 +13,32 @@ from latesum._checks import InvalidInput
 from latesum._extras import need
 from latesum._render import terminal
 from latesum.cli.describe import show_delay
-from latesum.cli.file_options import Columns, DateFormat, Decimal, Sheet, SkipLines, Thousands
-from latesum.files import FileForm
-from latesum.files.form import read_columns
+from latesum.cli.options import FILE_OPTIONS, AsJson, take_form, with_options
+
+#: What `latesum.delays.fit` takes.
+_FIT = {
+    "kind": (str, "single, histogram, triangle or step; seen by its columns."),
+    "unit": (str, "The unit of time of the file."),
+    "largest": (float, "The largest delay, if known."),
+    "stopped_at": (str, "First bucket with all options off."),
+    "started_at": (str, "First bucket with all options on."),
+    "background": (float, "Total per bucket without the options; 0 by default."),
+    "level": (float, "Of the confidence limits; 0.95 by default."),
+}
 
 
-def delays_command(
+def _delays_command(
     what: Annotated[str, typer.Argument(help='A delay, such as "exponential(50)", or: fit')],
     file: Annotated[
         Path | None, typer.Argument(help="For fit: a CSV, Excel or Parquet file.")
     ] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="single, histogram, triangle or step; seen by its columns.")
-    ] = None,
-    unit: Annotated[str | None, typer.Option(help="The unit of time of the file.")] = None,
-    largest: Annotated[float | None, typer.Option(help="The largest delay, if known.")] = None,
-    stopped_at: Annotated[
-        str | None, typer.Option(help="First bucket with all options off.")
-    ] = None,
-    started_at: Annotated[
-        str | None, typer.Option(help="First bucket with all options on.")
-    ] = None,
-    background: Annotated[float, typer.Option(help="Total per bucket without the options.")] = 0.0,
-    level: Annotated[float, typer.Option(help="Of the confidence limits.")] = 0.95,
     rounds_per_unit: Annotated[
         float | None,
         typer.Option(help="Also print the delay in rounds, with this many rounds per unit."),
     ] = None,
-    columns: Columns = None,
-    date_format: DateFormat = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    skip_lines: SkipLines = None,
-    sheet: Sheet = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the fit here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """The mean, variance and bound of a delay; or of one fitted to data: `delays fit FILE`."""
     if what != "fit":
@@ -59,26 +50,9 @@ def delays_command(
         raise InvalidInput("say which file: latesum delays fit FILE")
     if plot:
         need("plots")
-    given: Any = kind
-    form = FileForm(
-        columns=read_columns(columns),
-        date_format=date_format,
-        decimal=decimal,
-        thousands=thousands,
-        skip_lines=skip_lines,
-        sheet=sheet,
-    )
-    fitted = delays.fit(
-        file,
-        kind=given,
-        unit=unit,
-        largest=largest,
-        stopped_at=stopped_at,
-        started_at=started_at,
-        background=background,
-        level=level,
-        form=form,
-    )
+    form = take_form(given)
+    said = {name: value for name, value in given.items() if value is not None}
+    fitted = delays.fit(file, form=form, **said)
     if plot:
         fitted.plot(plot)
     if as_json:
@@ -91,3 +65,15 @@ def delays_command(
         print(fitted.delay(rounds_per_unit).text)
     if plot:
         print(f"The picture: {plot}")
+
+
+delays_command = with_options(
+    _delays_command,
+    {
+        **{
+            name: Annotated[kind | None, typer.Option(help=help)]
+            for name, (kind, help) in _FIT.items()
+        },
+        **{name: kind for name, kind in FILE_OPTIONS.items() if name not in ("preset", "add_up")},
+    },
+)

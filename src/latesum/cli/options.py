@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,7 @@ from latesum.simulation import Problem
 if TYPE_CHECKING:
     from latesum._progress import Progress
     from latesum.experiments.engine import RunOptions, Todo
+    from latesum.files import FileForm
 
 Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
 
@@ -43,6 +45,47 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same res
 Kept = Annotated[
     Path | None, typer.Option(help="Keep the runs in this folder, and go on from those there.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+
+
+def _of_file(kind: Any, help: str, *names: str) -> Any:
+    panel = "How the file is written, where that cannot be seen"
+    return Annotated[kind, typer.Option(*names, help=help, rich_help_panel=panel)]
+
+
+#: How a file is written: the options of every command that reads one.
+FILE_OPTIONS = {
+    "preset": _of_file(str | None, "google-ads, meta-ads or amazon-ads; none ends one."),
+    "columns": _of_file(str | None, "Names of columns: rounds=Clicks,total=Conversions."),
+    "date_format": _of_file(str | None, "day-first, month-first, or a pattern such as %d.%m.%y."),
+    "decimal": _of_file(str | None, "The decimal mark: . or ,"),
+    "thousands": _of_file(str | None, "What stands between thousands: . or , or ' or a blank."),
+    "skip_lines": _of_file(int | None, "How many lines stand before the names of the columns."),
+    "sheet": _of_file(str | None, "The sheet of an Excel file."),
+    "add_up": _of_file(bool | None, "Rows of one bucket are parts of it.", "--add-up/--no-add-up"),
+}
+
+
+def with_options(command: Callable[..., None], more: Mapping[str, Any]) -> Callable[..., None]:
+    """The command with further options, all None by default, in place of its `**given`."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in own] + [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in more.items()
+    ]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+def take_form(given: dict[str, Any]) -> FileForm:
+    """How a file is written, taken out of what was given."""
+    from latesum.files import FileForm
+    from latesum.files.form import read_columns
+
+    said = {name: given.pop(name) for name in FILE_OPTIONS if name in given}
+    return FileForm(**{**said, "columns": read_columns(said.get("columns"))})
 
 
 def read_problem(arms: str, delay: str) -> Problem:

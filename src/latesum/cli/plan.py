@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,187 +15,111 @@ import typer
 from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._plugins import split_list
+from latesum._progress import progress_lines
 from latesum._render import terminal
-from latesum.cli.file_options import (
-    Columns,
-    DateFormat,
-    Decimal,
-    PresetName,
-    Sheet,
-    SkipLines,
-    Thousands,
+from latesum.cli.options import (
+    FILE_OPTIONS,
+    AsJson,
+    Dask,
+    Kept,
+    Workers,
+    check_folder,
+    say,
+    take_form,
+    with_options,
+    worker_count,
+    working,
 )
-from latesum.cli.live_answer import live_answer
-from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
 if TYPE_CHECKING:
-    from latesum.files import FileForm
-    from latesum.planning import Plan
+    from latesum._progress import Progress
+    from latesum.planning.racing import InterimResult, OnInterim
 
 
-def plan_campaign(
+def _known(kind: Any, help: str) -> Any:
+    return Annotated[kind | None, typer.Option(help=help, rich_help_panel="What is known")]
+
+
+#: The words of a plan (`latesum.planning.PlanWords`) as options.
+_WORDS = {
+    "traffic": _known(str, 'Decisions, such as "5000 per day"; not with a file of past days.'),
+    "rate": _known(str, "Today's conversion rate, such as 3% or 0.03."),
+    "mean": _known(float, "Or today's mean reward."),
+    "low": _known(float, "The smallest single reward; 0 by default."),
+    "high": _known(float, "The largest single reward."),
+    "sd": _known(float, "The sd of a single reward."),
+    "history": _known(
+        str,
+        "A file of past days with date and total, and region and rounds, in place of traffic and "
+        'rate. Or how long today\'s totals are known: "4 weeks".',
+    ),
+    "regions": _known(int, "In how many regions options differ; by default those of the file."),
+    "status_quo": _known(str, "What runs today and still pays later: option or other."),
+    "bucket": _known(str, "Totals are reported by hour, day (the default) or week."),
+    "switch_cost": _known(float, "The cost of a switch, in rewards."),
+    "delay_unit": _known(str, "The unit of time of a file of delays."),
+    "nonstationary": Annotated[
+        bool,
+        typer.Option(
+            "--nonstationary",
+            help="The best option and another one change places during the run.",
+            rich_help_panel="What is known",
+        ),
+    ],
+}
+
+
+def _plan_campaign(
     options: Annotated[int, typer.Option(help="How many options there are.")],
     lift: Annotated[str, typer.Option(help='Smallest lift worth having: "10%", "0.2 points".')],
     late: Annotated[
         str,
         typer.Option(
-            help='How late rewards come: "2 days", "up to 10 days", "half within 2 hours, 95% within 3 '
-            'days", "exponential(2 days)", or a CSV or Parquet file.'
+            help='How late rewards come: "2 days", "up to 10 days", "half within 2 hours, 95% '
+            'within 3 days", "exponential(2 days)", or a CSV or Parquet file.'
         ),
     ],
     run_for: Annotated[str, typer.Option(help='How long you are willing to run: "12 weeks".')],
-    traffic: Annotated[
-        str | None, typer.Option(help='Decisions, such as "5000 per day"; not with --regions.')
-    ] = None,
-    rate: Annotated[
-        str | None, typer.Option(help="Today's conversion rate, such as 3% or 0.03.")
-    ] = None,
-    mean: Annotated[float | None, typer.Option(help="Or today's mean reward.")] = None,
-    low: Annotated[float, typer.Option(help="The smallest single reward.")] = 0.0,
-    high: Annotated[float | None, typer.Option(help="The largest single reward.")] = None,
-    sd: Annotated[float | None, typer.Option(help="The sd of a single reward.")] = None,
-    bucket: Annotated[str, typer.Option(help="Totals are reported by hour, day or week.")] = "day",
-    switch_cost: Annotated[float, typer.Option(help="The cost of a switch, in rewards.")] = 0.0,
-    delay_unit: Annotated[str | None, typer.Option(help="The unit of time of a file.")] = None,
-    status_quo: Annotated[
-        str | None, typer.Option(help="What runs today and still pays later: option or other.")
-    ] = None,
-    history: Annotated[
-        str | None,
-        typer.Option(
-            help='How long its totals are known: "4 weeks"; with --regions, a file of them.'
-        ),
-    ] = None,
-    nonstationary: Annotated[
-        bool,
-        typer.Option(
-            "--nonstationary", help="The best option and another one change places during the run."
-        ),
-    ] = False,
-    regions: Annotated[
-        int | None,
-        typer.Option(help="The number of regions; each has its own totals: see --history."),
-    ] = None,
-    preset: PresetName = None,
-    columns: Columns = None,
-    date_format: DateFormat = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    skip_lines: SkipLines = None,
-    sheet: Sheet = None,
     finds_best: Annotated[
         float, typer.Option(help="A go finds the best option in at least this share of runs.")
     ] = 0.8,
-    percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
-    longer: Annotated[
-        float, typer.Option(help="How many times as long a conditional go may run.")
-    ] = 2.0,
-    replications: Annotated[
-        int | None, typer.Option(help="The runs of each policy at most: 1000, with --regions 100.")
-    ] = None,
-    policies: Annotated[
-        str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
-    ] = None,
-    seed: Seed = 1,
-    workers: Workers = None,
-    dask: Dask = None,
-    store: Kept = None,
     quick: Annotated[bool, typer.Option(help="Leave the sensitivity analysis out.")] = False,
     out: Annotated[list[Path] | None, typer.Option(help="Write it here (.html, .json).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
+    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
-    """Will it work, how long will it take, which policy: answered by simulating your campaign."""
-    from latesum.files import FileForm
-    from latesum.files.form import read_columns
-    from latesum.planning import Thresholds, plan
+    """Will it work, how long will it take, which policy: answered by simulating your campaign.
 
-    thresholds = Thresholds(finds_best, percentile, longer)
+    Example: latesum plan --options 3 --rate 3% --lift 15% --traffic "6000 per day" --late "2 days"
+    --run-for "10 weeks"
+    """
+    from latesum.files import FileForm
+    from latesum.planning import plan
+
     for path in out or []:
         _check_writable(path)
-    form = FileForm(
-        columns=read_columns(columns),
-        date_format=date_format,
-        decimal=decimal,
-        thousands=thousands,
-        skip_lines=skip_lines,
-        sheet=sheet,
-        preset=preset,
-    ).after(FileForm())
-    if regions is None and not form.says_nothing:
-        raise InvalidInput(
-            "how a file is written is said of the file of --history, with --regions."
+    form = take_form(given).after(FileForm())
+    how = {name: given.pop(name) for name in _HOW}
+    policies, seed = how["policies"], how["seed"]
+    words = {name: value for name, value in given.items() if value not in (None, False)}
+    words |= {"options": options, "lift": lift, "late": late, "run_for": run_for}
+    if not form.says_nothing:
+        words["form"] = form
+    with (
+        live_answer() as (progress, on_interim),
+        working(worker_count(how["workers"]), how["dask"], how["store"], progress=progress) as runs,
+    ):
+        runs["announce"] = None
+        found = plan(
+            **words,
+            finds_best=finds_best,
+            policies=None if policies is None else split_list(policies),
+            sensitivity=not quick,
+            replications=how["replications"],
+            seed=1 if seed is None else seed,
+            on_interim=on_interim,
+            **runs,
         )
-    if regions is not None:
-        given = {
-            "--traffic": traffic,
-            "--rate": rate,
-            "--mean": mean,
-            "--high": high,
-            "--sd": sd,
-            "--low": low or None,
-            "--switch-cost": switch_cost or None,
-            "--delay-unit": delay_unit,
-            "--status-quo": status_quo,
-            "--policies": policies,
-            "--bucket": None if bucket == "day" else bucket,
-            "--nonstationary": nonstationary or None,
-        }
-        if unused := [name for name, value in given.items() if value is not None]:
-            raise InvalidInput(
-                "with --regions, what is true of the market is in --history: leave "
-                f"{', '.join(unused)} out."
-            )
-        with working(worker_count(workers), dask, store) as how:
-            how["announce"] = None
-            found = _plan_regions(
-                regions,
-                history,
-                form,
-                lift,
-                late,
-                run_for,
-                options=options,
-                thresholds=thresholds,
-                sensitivity=not quick,
-                replications=replications or 100,
-                seed=seed,
-                **how,
-            )
-    elif traffic is None:
-        raise InvalidInput(
-            'say --traffic, such as "5000 per day"; or --regions with --history FILE.'
-        )
-    else:
-        with (
-            live_answer() as (progress, on_interim),
-            working(worker_count(workers), dask, store, progress=progress) as how,
-        ):
-            how["announce"] = None
-            found = plan(
-                options=options,
-                lift=lift,
-                traffic=traffic,
-                late=late,
-                run_for=run_for,
-                rate=rate,
-                mean=mean,
-                low=low,
-                high=high,
-                sd=sd,
-                bucket=bucket,
-                switch_cost=switch_cost,
-                delay_unit=delay_unit,
-                status_quo=status_quo,
-                history=history,
-                nonstationary=nonstationary,
-                thresholds=thresholds,
-                policies=None if policies is None else split_list(policies),
-                sensitivity=not quick,
-                replications=replications or 1000,
-                seed=seed,
-                on_interim=on_interim,
-                **how,
-            )
     for path in out or []:
         found.save(path)
     if as_json:
@@ -201,6 +128,24 @@ def plan_campaign(
     print(found.to_text(terminal().width))
     for path in out or []:
         print(f"The plan: {path}")
+
+
+_HOW = {
+    "replications": Annotated[
+        int | None,
+        typer.Option(help="The runs of each policy at most: 1000, or 100 with a file of days."),
+    ],
+    "policies": Annotated[
+        str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
+    ],
+    "seed": Annotated[
+        int | None, typer.Option(min=0, help="The same seed gives the same result; 1 by default.")
+    ],
+    "workers": Workers,
+    "dask": Dask,
+    "store": Kept,
+}
+plan_campaign = with_options(_plan_campaign, {**_WORDS, **FILE_OPTIONS, **_HOW})
 
 
 def _check_writable(path: Path) -> None:
@@ -216,30 +161,31 @@ def _check_writable(path: Path) -> None:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _plan_regions(
-    regions: int,
-    history: str | None,
-    form: FileForm,
-    lift: str,
-    late: str,
-    run_for: str,
-    **more: Any,
-) -> Plan:
-    from latesum.planning import given_delay, plan_regions, read_history
-    from latesum.planning.words import read_duration, read_lift
+@contextlib.contextmanager
+def live_answer() -> Iterator[tuple[Progress, OnInterim]]:
+    """What shows how far a plan is, and its present answer: replaced on a terminal, else lines."""
+    if not sys.stderr.isatty():
+        yield progress_lines(), lambda answer: say(_capitalized(str(answer)))
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.text import Text
 
-    if history is None or not Path(history).is_file():
-        raise InvalidInput(
-            "--regions needs --history FILE: rows before the start with date, region, rounds and "
-            "total."
-        )
-    if not lift.strip().endswith("%"):
-        raise InvalidInput(f'with --regions the lift is a share, such as "10%", not {lift!r}.')
-    return plan_regions(
-        read_history(Path(history), form),
-        regions=regions,
-        lift=read_lift(lift, 1.0),
-        days=round(read_duration(run_for, "the run") / 24),
-        late=given_delay(late),
-        **more,
-    )
+    from latesum.planning.report import policies_table
+
+    doing, shown = Text("stage 1", style="dim"), Text()
+    with Live(Group(shown, doing), console=Console(stderr=True), transient=True) as live:
+
+        def progress(done: int, total: int, what: str) -> None:
+            doing.plain = f"{what}: {done / total:.0%} of {total:,} more runs" if total else what
+
+        def on_interim(answer: InterimResult) -> None:
+            said = Text(_capitalized(str(answer)), style="bold")  # may be wider than the table
+            table = policies_table(None, answer.rows, answer.recommended, short=True)
+            live.update(Group(said, table, doing), refresh=True)
+
+        yield progress, on_interim
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]

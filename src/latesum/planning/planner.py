@@ -3,38 +3,102 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Required, TypedDict, Unpack
 
-from latesum._checks import whole_number
+from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum._plugins import POLICIES
 from latesum._progress import chosen_progress
 from latesum.experiments.engine import RunOptions
-from latesum.planning.candidates import chosen_candidates
-from latesum.planning.inputs import PlanWords, read_inputs
-from latesum.planning.racing import OnInterim, Simulator, Thresholds, race, recommend
+from latesum.planning.market import MarketInputs, read_market
+from latesum.planning.racing import OnInterim, PlanInputs, Simulator, race, recommend
 from latesum.planning.report import Plan
-from latesum.planning.sensitivity import analyze, next_best
-from latesum.planning.verdict import judge
+from latesum.planning.stream import Candidate, StreamInputs, read_stream, rounded
+from latesum.planning.verdict import Scenario, analyze, judge
+from latesum.policies import PolicySpec
 
 #: This many runs decide whether a change would make it a go: enough to tell 80% from 70%.
 _MAX_SEARCH_RUNS = 120
 #: A change or a scenario has a fifth of the replications, and this many at least.
 _MIN_SEARCH_RUNS = 40
-
-
+#: The replications without a number, and with a history, where a run takes longer.
+_REPLICATIONS, _MARKET_REPLICATIONS = 1000, 100
 _RUN_OPTIONS = RunOptions.__annotations__
+
+
+class PlanWords(TypedDict, total=False):
+    """What is asked of a plan, in the user's words: the keyword arguments of `plan`."""
+
+    #: How many options there are.
+    options: Required[int]
+    #: The smallest difference worth having: "10%", "0.2 points" or "+0.002".
+    lift: Required[Any]
+    #: How late rewards come: "2 days" (the mean), "about 2 days" (a guess), "up to 10 days", "half
+    #: within 2 hours, 95% within 3 days", "exponential(2 days)", a file, or what `delays.fit` gave.
+    late: Required[Any]
+    #: How long the campaign may run, such as "12 weeks".
+    run_for: Required[Any]
+    #: The decisions per unit of time, such as "5000 per day"; not with a file of past days.
+    traffic: Any
+    #: Today's rate of conversions, such as 0.03 or "3%"; otherwise give `mean`.
+    rate: float | str | None
+    #: Today's mean reward, with the range `low` to `high` of a single one.
+    mean: float | None
+    low: float
+    high: float | None
+    #: The standard deviation of a reward; the largest possible without.
+    sd: float | None
+    #: Totals are reported by "hour", "day" or "week".
+    bucket: str
+    #: The cost of a switch, in rewards.
+    switch_cost: float
+    #: The mean of each option, in place of one that is better by the lift.
+    means: Sequence[float] | None
+    #: The unit of time in a file of delays, or of a fit.
+    delay_unit: str | None
+    #: What runs today, and is still paying when the campaign begins: "option" or "other".
+    status_quo: str | None
+    #: A file of past days (or its content, or its rows), in place of traffic and rate; or for how
+    #: long before the start the totals of today's option are known: "4 weeks".
+    history: Any
+    #: With a file of past days: in how many regions options differ; by default those of the file.
+    regions: int | None
+    #: How that file is written (`latesum.files.FileForm`), where that cannot be seen.
+    form: Any
+    #: Whether effects change during the run, so that another option is the best at its end.
+    nonstationary: bool
 
 
 class PlanArguments(PlanWords, RunOptions, total=False):
     """What is asked, and where and how runs are made."""
 
 
+def read_inputs(**said: Any) -> PlanInputs:
+    """What the user said, as numbers: of one stream, or of the market that a history shows."""
+    for name in said:
+        known_name(name, list(PlanWords.__annotations__), "argument of a plan")
+    for name in sorted(PlanWords.__required_keys__):
+        if said.get(name) is None:
+            raise InvalidInput(f"say {name}: a plan needs it.")
+    history = said.get("history")
+    is_file = isinstance(history, str) and (Path(history).suffix or Path(history).is_file())
+    if is_file or not isinstance(history, str | None):
+        return read_market(said)
+    if said.get("regions") is not None or said.get("form") is not None:
+        raise InvalidInput(
+            "regions are planned from a history: a file of past days with date, region, rounds and "
+            "total."
+        )
+    return read_stream(said)
+
+
 def plan(
     *,
-    thresholds: Thresholds | None = None,
+    finds_best: float = 0.8,
     policies: Sequence[str] | None = None,
     sensitivity: bool = True,
-    replications: int = 1000,
+    replications: int | None = None,
     seed: int = 1,
     on_interim: OnInterim | None = None,
     **asked: Unpack[PlanArguments],
@@ -46,17 +110,17 @@ def plan(
     What happens if inputs are wrong is found with at most a fifth of the replications.
 
     Replications are raced: a policy that is dominated after a hundred gets no more, and one that
-    takes long to simulate has at most a fifth of them, or 200. Each forecast says how many runs it
-    has.
+    takes long to simulate has at most a fifth of them, or 200. Each row says how many runs it has.
+
+    With a `history`, markets like the one that it shows are simulated, with and without regions.
 
     Args:
-        thresholds: When it is a go: by default, if 80% of runs find the best option (or one within
-            the lift) and the 5th percentile of the gain over an equal split is above 0.
+        finds_best: It is a go if this share of runs finds the best option, or one within the lift,
+            and the 5th percentile of the gain over an equal split is above 0.
         policies: What is tried: labels of candidates, and other policies as text, such as "flow"
             or "package.module:Class"; all candidates without.
         sensitivity: Whether to find out what happens if inputs are wrong.
-        replications: The runs of each policy at most; the recommended one has as many as its cost
-            allows.
+        replications: The runs of each policy at most: 1,000, or 100 with a history.
         seed: The same seed gives the same plan.
         on_interim: Called with each interim result (`latesum.planning.InterimResult`): after a few
             runs, after more of them, and with all of them, before it is looked for what would have
@@ -73,23 +137,61 @@ def plan(
     'go'
     """
     given: dict[str, Any] = dict(asked)
-    options: Any = {key: given.pop(key) for key in _RUN_OPTIONS if key in given}
-    how: RunOptions = options
+    how: Any = {key: given.pop(key) for key in _RUN_OPTIONS if key in given}
     inputs = read_inputs(**given)
-    thresholds = Thresholds() if thresholds is None else thresholds.checked()
-    replications = whole_number(replications, "the number of replications", at_least=20)
+    wanted = finite_number(finds_best, "the share that finds the best", above=0, at_most=1)
+    usual, least = _REPLICATIONS, 20
+    if isinstance(inputs, MarketInputs):
+        usual, least = _MARKET_REPLICATIONS, 1
+    given_runs = usual if replications is None else replications
+    replications = whole_number(given_runs, "the number of replications", at_least=least)
     how["workers"] = how.get("workers") or os.cpu_count() or 1
     how["progress"] = chosen_progress(how.get("progress"))  # one bar for all that is simulated
-    simulator = Simulator(thresholds, whole_number(seed, "the seed"), how)
-    candidates = chosen_candidates(inputs, policies)
-    forecasts = race(inputs, candidates, replications, simulator, on_interim)
-    recommended, reason = recommend(forecasts, thresholds)
+    simulator = Simulator(wanted, whole_number(seed, "the seed"), how)
+    rows = race(inputs, _chosen(inputs, policies), replications, simulator, on_interim)
+    recommended, reason = recommend(rows, wanted)
     fewer = max(replications // 5, min(replications, _MIN_SEARCH_RUNS))
     verdict = judge(inputs, recommended, simulator, min(fewer, _MAX_SEARCH_RUNS))
-    scenarios = []
+    scenarios: tuple[Scenario, ...] = ()
     if sensitivity:
-        runner_up = next_best(forecasts, recommended)
-        scenarios = analyze(inputs, recommended, runner_up, simulator, fewer)
-    return Plan(
-        inputs, tuple(forecasts), recommended, reason, verdict, tuple(scenarios), thresholds, seed
-    )
+        scenarios = analyze(inputs, recommended, rows, simulator, fewer)
+    return Plan(inputs, tuple(rows), recommended, reason, verdict, scenarios, wanted, seed)
+
+
+def _chosen(inputs: PlanInputs, labels: Sequence[str] | None) -> list[Candidate]:
+    """Those of the candidates that are asked for, and other policies, written as text.
+
+    A policy that is no candidate, such as "flow" or "package.module:Class", is given the inputs.
+    """
+    candidates = inputs.candidates()
+    if labels is None:
+        return candidates
+    known = [candidate.label for candidate in candidates]
+    chosen = [candidate for candidate in candidates if candidate.label in labels]
+    for text in labels:
+        if text in known:
+            continue
+        spec = PolicySpec.parse(text)
+        is_known = ":" in spec.name or spec.name in POLICIES.names()
+        if not is_known or not isinstance(inputs, StreamInputs):
+            raise InvalidInput(
+                f"there is no candidate {text!r} here; there are {', '.join(known)}"
+                + (", and any policy by its name." if isinstance(inputs, StreamInputs) else ".")
+            )
+        if spec.sees != "totals":
+            raise InvalidInput(f"{text} has attributed feedback, and a campaign does not.")
+        chosen.append(_given(inputs, text, spec))
+    return chosen
+
+
+def _given(inputs: StreamInputs, label: str, spec: PolicySpec) -> Candidate:
+    delay = inputs.delay()
+    knowledge: Mapping[str, Any] = {
+        "n_arms": inputs.options,
+        "horizon": inputs.horizon,
+        "mean_delay": rounded(delay.mean),
+        "delay_variance": delay.variance,
+        "delay_bound": delay.bound,
+    }
+    spec = spec.given(knowledge)
+    return inputs.candidate(label, spec.name, spec.parameters, "as asked for")

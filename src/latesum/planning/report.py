@@ -5,52 +5,26 @@ from __future__ import annotations
 import json
 import math
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from latesum import _render
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum._render import WIDTH, TextTable, new_table
 from latesum.experiments.stats import Uncertain
-from latesum.planning.racing import Forecast, Thresholds
-from latesum.planning.sensitivity import Scenario
-from latesum.planning.verdict import PlanVerdict
-from latesum.planning.words import as_time, ordinal, unit_hours
-from latesum.policies import Policy
+from latesum.planning.racing import PERCENTILE, PlanInputs, PlanRow
+from latesum.planning.verdict import Scenario, Verdict
+from latesum.planning.words import as_time, unit_hours
+from latesum.policies import Policy, PolicySpec
 
 _FORMAT = 2
 #: Sentences are read more easily in lines that are not longer than this.
 _WIDEST = 100
-
-
-class Inputs(Protocol):
-    """What a plan was asked: `PlanInputs`, or those of a plan from a history."""
-
-    @property
-    def options(self) -> int:
-        """How many options there are."""
-
-    @property
-    def unit(self) -> str:
-        """What rewards are counted in."""
-
-    @property
-    def run_hours(self) -> float:
-        """How long the campaign runs."""
-
-    @property
-    def campaign(self) -> dict[str, Any]:
-        """What a campaign is set up with beside the policy."""
-
-    def in_words(self) -> list[str]:
-        """The inputs and what was assumed, in sentences."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The numbers, as JSON values."""
 
 
 @dataclass(frozen=True)
@@ -59,30 +33,28 @@ class Plan:
 
     Args:
         inputs: What was asked, in numbers.
-        forecasts: How each policy does.
+        rows: How each policy does.
         recommended: That of the policy to take; `policy()` builds it.
         reason: Why it is that one.
         verdict: Go, conditional go, or no-go.
         sensitivity: What happens if inputs are wrong.
-        thresholds: When it is a go.
+        finds_best: The share of runs that must find the best option.
         seed: The same seed gives the same plan.
-        warnings: What the history says against it.
     """
 
-    inputs: Inputs
-    forecasts: tuple[Forecast, ...]
-    recommended: Forecast
+    inputs: PlanInputs
+    rows: tuple[PlanRow, ...]
+    recommended: PlanRow
     reason: str
-    verdict: PlanVerdict
+    verdict: Verdict
     sensitivity: tuple[Scenario, ...]
-    thresholds: Thresholds
+    finds_best: float
     seed: int
-    warnings: tuple[str, ...] = ()
 
     @property
     def assumed(self) -> list[str]:
         """What was given, assumed and left out, in sentences."""
-        return [*self.inputs.in_words(), *self.warnings]
+        return self.inputs.in_words()
 
     def policy(self, **changes: Any) -> Policy:
         """The recommended policy, with its parameters or with some of them changed.
@@ -90,7 +62,11 @@ class Plan:
         Args:
             changes: Parameters by their names.
         """
-        return self.recommended.candidate.build(**changes)
+        spec = self.recommended.candidate.spec
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
+            policy: Policy = PolicySpec(spec.name, {**spec.parameters, **changes}).build()
+        return policy
 
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON values.
@@ -106,7 +82,7 @@ class Plan:
             "latesum_plan": _FORMAT,
             "asked": self.inputs.to_json(),
             "assumed": self.assumed,
-            "thresholds": self.thresholds._asdict(),
+            "thresholds": {"finds_best": self.finds_best, "percentile": PERCENTILE},
             "verdict": self.verdict.to_json(),
             "recommendation": {
                 "label": candidate.label,
@@ -118,7 +94,7 @@ class Plan:
                 },
                 "reason": self.reason,
             },
-            "policies": [forecast.to_json() for forecast in self.forecasts],
+            "policies": [row.to_json() for row in self.rows],
             "sensitivity": [scenario.to_json() for scenario in self.sensitivity],
             "seed": self.seed,
         }
@@ -129,14 +105,12 @@ class Plan:
         Args:
             whole: Whether it has a head of its own; a notebook shows it without.
         """
-        policies = [
-            (each.candidate.label, each.finds_best, each is self.recommended)
-            for each in self.forecasts
-        ]
+        policies = [(row.label, row.finds_best, row is self.recommended) for row in self.rows]
         scenarios = [
-            (each.truth, each.forecast.finds_best, each.still_go is not False)
+            (each.truth, each.row.finds_best, each.still_go is not False)
             for each in self.sensitivity
         ]
+        shown = (as_time, amount, percent, time_of, with_limits)
         return _render.render(
             "planning/report.html.j2",
             whole=whole,
@@ -145,15 +119,10 @@ class Plan:
             verdict=self.verdict,
             recommended=self.recommended,
             runs=self._runs,
-            handed_on=json.dumps(dict(self.recommended.candidate.campaign), indent=2),
+            gain=self._gain,
             policies=policies,
             scenarios=scenarios,
-            as_time=as_time,
-            amount=amount,
-            ordinal=ordinal,
-            percent=percent,
-            time_of=time_of,
-            with_limits=with_limits,
+            **{function.__name__: function for function in shown},
         )
 
     def save(self, path: str | Path) -> None:
@@ -178,8 +147,13 @@ class Plan:
         Args:
             width: The places in a line; 80 is enough.
         """
-        table = self._policies_table().within(width, ["switches", "regret", "winner named"])
-        parts = [self._headline(width), "", *_wrapped(self.assumed, width), "", str(table), ""]
+        title = (
+            f"{self._runs}; regret and gain in {self.inputs.unit}; ± and brackets are 95% limits"
+        )
+        table = policies_table(title, self.rows, self.recommended)
+        table = table.within(width, ["switches", "regret", "winner named"])
+        parts = [*_wrapped(self._headline(), width), "", *_wrapped(self.assumed, width), ""]
+        parts += [str(table), ""]
         if self.sensitivity:
             spare = ["decided after", "runs", "gain"]
             parts += [str(self._sensitivity_table().within(width, spare)), ""]
@@ -196,10 +170,17 @@ class Plan:
 
     @property
     def _runs(self) -> str:
-        """How many runs there were."""
-        return f"{sum(each.replications for each in self.forecasts):,} simulated runs"
+        return f"{sum(each.replications for each in self.rows):,} simulated runs"
 
-    def _headline(self, width: int) -> str:
+    @property
+    def _gain(self) -> str:
+        """What the recommended policy gains, also as a share of what an equal split earns."""
+        gain = self.recommended.gain
+        split = self.recommended.reward.value - gain.value
+        share = f", {gain.value / split:+.1%}" if split > 0 else ""
+        return f"{with_limits(gain)} {self.inputs.unit}{share}"
+
+    def _headline(self) -> list[str]:
         """The verdict and the recommendation."""
         verdict = self.verdict
         lines = [f"{verdict.headline.upper()}. {verdict.reason}"]
@@ -208,8 +189,8 @@ class Plan:
             if verdict.answer == "conditional go":
                 start = "Go, if you can: "
             ways = "; or ".join(
-                f"{change.sentence} (then {change.forecast.candidate.label}, "
-                f"{percent(change.forecast.finds_best)} right)"
+                f"{change.sentence} (then {change.row.label}, "
+                f"{percent(change.row.finds_best)} right)"
                 for change in verdict.changes
             )
             lines.append(
@@ -218,61 +199,43 @@ class Plan:
             )
         if verdict.not_enough:
             lines.append(verdict.not_enough)
-        lines.append(f"Policy: {self.recommended.candidate.label}, because {self.reason}.")
-        return "\n".join(_wrapped(lines, width))
-
-    def _policies_table(self) -> TextTable:
-        """One row per policy."""
-        title = (
-            f"{self._runs}; regret and gain in {self.inputs.unit}; ± and brackets are 95% limits"
-        )
-        return policies_table(title, self.forecasts, self.recommended, self.thresholds)
+        lines.append(f"Policy: {self.recommended.label}, because {self.reason}.")
+        lines.append(f"Expected gain over an equal split: {self._gain}.")
+        return lines
 
     def _sensitivity_table(self) -> TextTable:
         """One row per scenario."""
-        most = max(each.forecast.replications for each in self.sensitivity)
+        most = max(each.row.replications for each in self.sensitivity)
         title = (
-            f"If the inputs are wrong: {self.recommended.candidate.label} as above, only {most:,} "
+            f"If the inputs are wrong: {self.recommended.label} as above, only {most:,} "
             "runs each or fewer, a ? where they do not settle it"
         )
-        columns = [
-            "in truth",
-            "regret",
-            "gain",
-            "finds best",
-            "decided after",
-            "winner named",
-            "a go",
-            "runs",
-        ]
+        columns: dict[str, Callable[[Scenario], str]] = {
+            "in truth": lambda each: each.truth,
+            "regret": lambda each: with_limits(each.row.regret),
+            "gain": lambda each: with_limits(each.row.gain),
+            "finds best": lambda each: percent(each.row.finds_best),
+            "decided after": lambda each: time_of(each.row.decided_after).split(" (")[0],
+            "winner named": lambda each: percent(each.row.winner),
+            "a go": lambda each: each.in_short,
+            "runs": lambda each: f"{each.row.replications:,}",
+        }
         other = self.sensitivity[0].runner_up
         if other is not None:
-            columns.append(other.candidate.label)
-            title += f"; last, how often {other.candidate.label} would find the best option"
-        table = new_table(title, columns)
+            title += f"; last, how often {other.label} would find the best option"
+            columns[other.label] = lambda each: (
+                f"{each.runner_up.finds_best.value:.0%}" if each.runner_up else ""
+            )
+        table = new_table(title, list(columns))
         for each in self.sensitivity:
-            forecast, runner_up = each.forecast, each.runner_up
-            cells = [
-                each.truth,
-                with_limits(forecast.regret),
-                with_limits(forecast.gain),
-                percent(forecast.finds_best),
-                time_of(forecast.decided_after).split(" (")[0],
-                percent(forecast.winner),
-                each.in_short,
-                f"{forecast.replications:,}",
-            ]
-            if runner_up is not None:
-                cells.append(f"{runner_up.finds_best.value:.0%}")
-            table.add_row(*cells)
+            table.add_row(*(cell(each) for cell in columns.values()))
         return table
 
 
 def policies_table(
     title: str | None,
-    forecasts: Sequence[Forecast],
-    recommended: Forecast,
-    thresholds: Thresholds,
+    rows: Sequence[PlanRow],
+    recommended: PlanRow,
     *,
     short: bool = False,
 ) -> TextTable:
@@ -280,16 +243,15 @@ def policies_table(
 
     Args:
         title: What stands above it, if anything.
-        forecasts: How each policy does.
+        rows: How each policy does.
         recommended: That of the policy to take.
-        thresholds: When it is a go.
         short: Whether it has only what the verdict depends on, which fits any terminal.
     """
-    columns: dict[str, Callable[[Forecast], str]] = {
-        "policy": lambda each: each.candidate.label + (" <" if each is recommended else ""),
+    columns: dict[str, Callable[[PlanRow], str]] = {
+        "policy": lambda each: each.label + (" <" if each is recommended else ""),
         "regret": lambda each: with_limits(each.regret),
         "gain": lambda each: with_limits(each.gain),
-        f"at {thresholds.percentile:.0%}": lambda each: f"{each.gain_low.value:,.0f}",
+        f"at {PERCENTILE:.0%}": lambda each: f"{each.gain_low.value:,.0f}",
         "finds best": lambda each: percent(each.finds_best),
         "decided after": lambda each: time_of(each.decided_after),
         "winner named": lambda each: percent(each.winner),
@@ -300,8 +262,8 @@ def policies_table(
         for heading in ("regret", "decided after", "winner named", "switches"):
             del columns[heading]
     table = new_table(title, list(columns))
-    for forecast in forecasts:
-        table.add_row(*(cell(forecast) for cell in columns.values()))
+    for row in rows:
+        table.add_row(*(cell(row) for cell in columns.values()))
     return table
 
 
@@ -358,4 +320,4 @@ def time_of(number: Uncertain) -> str:
     written, unit = as_time(number.value).rsplit(" ", 1)
     hours = unit_hours(unit)
     high = f"{number.high / hours:.2g}" if math.isfinite(number.high) else "never"
-    return f"{float(written):.2g} {unit} ({number.low / hours:.2g}-{high})"
+    return f"{written} {unit} ({number.low / hours:.2g}-{high})"

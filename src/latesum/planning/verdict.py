@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-import numpy as np
+from latesum.planning.racing import PlanInputs, PlanRow, Simulator, recommend
+from latesum.planning.stream import StreamInputs
+from latesum.planning.words import as_time
 
-from latesum.planning.candidates import candidates_for
-from latesum.planning.inputs import PlanInputs
-from latesum.planning.racing import Forecast, Simulator, Thresholds, recommend
-from latesum.planning.words import as_time, ordinal
-
-Answer = Literal["go", "conditional go", "no-go"]
-#: The search tries these candidates only: those that decide, and are quick to simulate.
+#: A conditional go runs at most this many times as long.
+LONGER = 2.0
+NOTHING_BETTER = "nothing is better"
+#: By which factors a change is tried, on one stream and in markets, whose runs take longer; and the
+#: candidates that are tried with it: those that are quick to simulate.
+_FACTORS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
+_MARKET_FACTORS = (1.5, 2.0, 3.0, 4.0)
 _SEARCHED = ("unmix", "half test")
-#: A test that ends right in this share of runs gains over an equal split at its 5th percentile.
-_SURE = 0.96
-#: Tried around the guess, the smallest first: an adaptive policy may need much less than a test.
-_AROUND = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
-MAX_FACTOR = 32.0
-#: Campaigns with more rewards than this take too long to simulate for a search.
-_MAX_REWARDS = 1e6
+_MARKET_SEARCHED = ("switchback",)
 #: What was tried, up to a factor, in words for where it does not help.
 _ALONE = {
     "horizon": "a run up to {:g} times as long",
@@ -34,24 +30,25 @@ _ALONE = {
 }
 
 
-class Step(NamedTuple):
-    """Inputs with one thing changed, and by which factor."""
-
-    what: str  # horizon, options, traffic or lift
-    factor: float
-    inputs: PlanInputs
-
-
 @dataclass(frozen=True)
 class Change:
-    """Something that would make it a go, as a range of factors within which simulation finds it."""
+    """Something that would make it a go, as a range of factors within which simulation finds it.
+
+    Args:
+        what: "horizon", "options", "traffic" or "lift".
+        factor: The smallest that was a go.
+        low: One step below it, and ...
+        high: ... one above.
+        sentence: What to do.
+        row: How the policy does that would be recommended then.
+    """
 
     what: str
-    factor: float  # the smallest that was a go
+    factor: float
     low: float
     high: float
     sentence: str
-    forecast: Forecast
+    row: PlanRow
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -60,13 +57,13 @@ class Change:
             "factor": self.factor,
             "range": [self.low, self.high],
             "sentence": self.sentence,
-            "label": self.forecast.candidate.label,
-            "finds_best": self.forecast.finds_best._asdict(),
+            "label": self.row.label,
+            "finds_best": self.row.finds_best._asdict(),
         }
 
 
 @dataclass(frozen=True)
-class PlanVerdict:
+class Verdict:
     """The answer, and what would have to change where it is not a go.
 
     Args:
@@ -78,7 +75,7 @@ class PlanVerdict:
         not_enough: What does not help by itself, in a sentence.
     """
 
-    answer: Answer
+    answer: Literal["go", "conditional go", "no-go"]
     sure: bool
     reason: str
     changes: tuple[Change, ...] = ()
@@ -96,59 +93,163 @@ class PlanVerdict:
         return {**vars(self), "headline": self.headline, "changes": changes}
 
 
-def reason_for(recommended: Forecast, thresholds: Thresholds) -> str:
+@dataclass(frozen=True)
+class Scenario:
+    """Something else that may be true, and what becomes of the recommended policy then.
+
+    Args:
+        truth: What is true, in words.
+        row: How the recommended policy does.
+        runner_up: How the next best does in the same world; it may be the sturdier one.
+        wanted: The share of runs that must find the best option.
+    """
+
+    truth: str
+    row: PlanRow
+    runner_up: PlanRow | None
+    wanted: float
+
+    @property
+    def still_go(self) -> bool | None:
+        """Whether it is still a go; None where there is nothing to gain."""
+        return None if self.truth == NOTHING_BETTER else self.row.passes(self.wanted)
+
+    @property
+    def in_short(self) -> str:
+        """Whether it is still a go, with a question mark where the runs do not settle it."""
+        if self.still_go is None:
+            return "–"
+        unsure = "" if self.row.is_sure(self.wanted) else "?"
+        return ("yes" if self.still_go else "no") + unsure
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        kept = ["regret", "gain", "gain_low", "finds_best", "decided_after", "winner", "switches"]
+        numbers = self.row.to_json()
+        result = {
+            "truth": self.truth,
+            "still_go": self.still_go,
+            "sure": self.row.is_sure(self.wanted),
+            **{name: numbers[name] for name in ("replications", *kept)},
+        }
+        if self.runner_up is not None:
+            others = self.runner_up.to_json()
+            result["runner_up"] = {name: others[name] for name in ("label", *kept)}
+        return result
+
+
+def analyze(
+    inputs: PlanInputs,
+    recommended: PlanRow,
+    rows: Sequence[PlanRow],
+    simulator: Simulator,
+    replications: int,
+) -> tuple[Scenario, ...]:
+    """The recommended policy and the next best, given the inputs, where something else is true."""
+    others = [each for each in rows if each.candidate.runnable and each is not recommended]
+    next_best = max(others, key=lambda each: each.gain.value, default=None)
+    tried = [each.candidate for each in (recommended, next_best) if each is not None]
+    worlds = scenarios(inputs)
+    pairs = [(world, candidate) for world in worlds.values() for candidate in tried]
+    made = iter(simulator.rows(pairs, replications, 2, "sensitivity analysis"))
+    return tuple(
+        Scenario(truth, next(made), next(made) if next_best else None, simulator.wanted)
+        for truth in worlds
+    )
+
+
+def scenarios(inputs: PlanInputs) -> dict[str, PlanInputs]:
+    """What might be true instead, by its name."""
+    worlds = {
+        "as given": inputs,
+        "delays twice as long": inputs.changed(delay_factor=2.0),
+        "delays half as long": inputs.changed(delay_factor=0.5),
+    }
+    stream = inputs if isinstance(inputs, StreamInputs) else None
+    if stream and (evenly := stream.lateness.spread_evenly()) is not None:
+        worlds["rewards spread evenly"] = inputs.changed(lateness=evenly)
+    if stream is None or stream.means is None:
+        worlds["lift half as large"] = inputs.changed(lift=inputs.lift / 2)
+        worlds[NOTHING_BETTER] = inputs.changed(lift=0.0)
+        worlds["all new options are worse"] = inputs.changed(today_best=True)
+    worlds["best option twice as late"] = inputs.changed(best_delay_factor=2.0)
+    worlds["best option in half the time"] = inputs.changed(best_delay_factor=0.5)
+    if stream:
+        worlds["week-ends a third lower"] = inputs.changed(weekly=True)
+    return worlds
+
+
+def _steps(inputs: PlanInputs) -> dict[str, list[tuple[float, Any]]]:
+    """For each thing that could be changed, changes with their factors, each easier than the last."""
+    stream = isinstance(inputs, StreamInputs)
+    factors = _FACTORS if stream else _MARKET_FACTORS
+    tried = {"horizon": ("run_hours", sorted({*factors, LONGER})), "lift": ("lift", factors)}
+    if stream:
+        tried["traffic"] = ("traffic", factors)
+    kinds = {
+        what: [(each, inputs.changed(**{name: each * getattr(inputs, name)})) for each in given]
+        for what, (name, given) in tried.items()
+    }
+    fewer = range(inputs.options - 1, 1, -1)
+    kinds["options"] = [(each / inputs.options, inputs.changed(options=each)) for each in fewer]
+    if isinstance(inputs, StreamInputs) and inputs.means is not None:
+        del kinds["lift"], kinds["options"]
+    kinds = {what: [step for step in steps if step[1].feasible] for what, steps in kinds.items()}
+    return {what: kinds[what] for what in _ALONE if kinds.get(what)}
+
+
+def judge(
+    inputs: PlanInputs, recommended: PlanRow, simulator: Simulator, replications: int
+) -> Verdict:
+    """The verdict; where it is not a go, simulation finds what would make it one."""
+    wanted = simulator.wanted
+    reason, sure = _reason(recommended, wanted), recommended.is_sure(wanted)
+    if recommended.passes(wanted):
+        return Verdict("go", sure, reason)
+    found, tried = _search(inputs, simulator, replications)
+    small = tuple(
+        change
+        for change in found
+        if change.what == "options" or (change.what == "horizon" and change.factor <= LONGER)
+    )
+    if small:
+        return Verdict("conditional go", sure, reason, small, replications)
+    helps = {change.what for change in found}
+    useless = [_ALONE[what].format(factor) for what, factor in tried.items() if what not in helps]
+    not_enough = f"Not enough by itself: {'; '.join(useless)}." if useless else ""
+    return Verdict("no-go", sure, reason, tuple(found), replications, not_enough)
+
+
+def _reason(recommended: PlanRow, wanted: float) -> str:
     """Why it is a go or not, how sure that is, and how often a winner is named."""
-    label, percentile = recommended.candidate.label, ordinal(thresholds.percentile)
+    label = recommended.label
     found, named = recommended.finds_best, recommended.winner
     shares = f"{found.value:.0%} of runs"
     said = []
-    if recommended.passes(thresholds):
+    if recommended.passes(wanted):
         said.append(
             f"{label} ends on the best option, or one within the lift, in {shares} and gains over "
-            f"an equal split even at its {percentile} percentile"
+            f"an equal split even at its 5th percentile"
         )
-    if found.value < thresholds.finds_best:
+    if found.value < wanted:
         said.append(
             f"even {label} ends on the best option, or one within the lift, in only {shares}; "
-            f"{thresholds.finds_best:.0%} are wanted"
+            f"{wanted:.0%} are wanted"
         )
     if recommended.gain_low.value <= 0:
-        said.append(f"at its {percentile} percentile {label} does not gain over an equal split")
+        said.append(f"at its 5th percentile {label} does not gain over an equal split")
     reason = "; ".join(said)
     reason = f"{reason[0].upper()}{reason[1:]}."
     if not math.isnan(named.value):
         reason += f" A winner is named in {named.value:.0%} of runs by the end"
         kept = "; in the others the option that looks best is kept without being sure of it."
         reason += "." if named.value == 1 else kept
-    if not recommended.is_sure(thresholds):
+    if not recommended.is_sure(wanted):
         reason += (
             f" It is not sure: {recommended.replications:,} runs do not settle it, and within the "
             "uncertainty of the simulation the answer may be another one."
         )
     return reason
-
-
-def judge(
-    inputs: PlanInputs, recommended: Forecast, simulator: Simulator, replications: int
-) -> PlanVerdict:
-    """The verdict; where it is not a go, simulation finds what would make it one."""
-    thresholds = simulator.thresholds
-    reason, sure = reason_for(recommended, thresholds), recommended.is_sure(thresholds)
-    if recommended.passes(thresholds):
-        return PlanVerdict("go", sure, reason)
-    found, tried = _search(inputs, simulator, replications)
-    small = tuple(
-        change
-        for change in found
-        if change.what == "options"
-        or (change.what == "horizon" and change.factor <= thresholds.longer)
-    )
-    if small:
-        return PlanVerdict("conditional go", sure, reason, small, replications)
-    helps = {change.what for change in found}
-    useless = [_ALONE[what].format(factor) for what, factor in tried.items() if what not in helps]
-    not_enough = f"Not enough by itself: {'; '.join(useless)}." if useless else ""
-    return PlanVerdict("no-go", sure, reason, tuple(found), replications, not_enough)
 
 
 def _search(
@@ -158,68 +259,57 @@ def _search(
 
     Also how far each kind was tried.
     """
-    kinds = [steps for steps in steps_for(inputs, simulator.thresholds.longer) if steps]
-    bounds = [[0, len(steps)] for steps in kinds]
-    passed: list[Forecast | None] = [None] * len(kinds)
-    most = max((len(steps) for steps in kinds), default=0).bit_length()
+    wanted = simulator.wanted
+    kinds = _steps(inputs)
+    searched = _SEARCHED if isinstance(inputs, StreamInputs) else _MARKET_SEARCHED
+    bounds = {what: (0, len(steps)) for what, steps in kinds.items()}
+    passed: dict[str, PlanRow] = {}
+    most = max((len(steps) for steps in kinds.values()), default=0).bit_length()
     for turn in range(most):
-        open_kinds = [kind for kind, (first, last) in enumerate(bounds) if first < last]
-        if not open_kinds:
-            break
-        steps = [kinds[kind][sum(bounds[kind]) // 2] for kind in open_kinds]
-        what = f"what would have to change ({turn + 1} of at most {most})"
-        found = _try(steps, simulator, replications, what)
-        for kind, forecast in zip(open_kinds, found, strict=True):
-            middle = sum(bounds[kind]) // 2
-            if forecast.passes(simulator.thresholds):
-                passed[kind], bounds[kind][1] = forecast, middle
+        middles = {what: sum(each) // 2 for what, each in bounds.items() if each[0] < each[1]}
+        tried = [
+            [(step, each) for each in step.candidates() if each.label in searched]
+            for step in (kinds[what][middle][1] for what, middle in middles.items())
+        ]
+        title = f"what would have to change ({turn + 1} of at most {most})"
+        made = iter(simulator.rows(list(itertools.chain(*tried)), replications, 1, title))
+        for (what, middle), pairs in zip(middles.items(), tried, strict=True):
+            row, _ = recommend(list(itertools.islice(made, len(pairs))), wanted)
+            first, last = bounds[what]
+            if row.passes(wanted):
+                passed[what], bounds[what] = row, (first, middle)
             else:
-                bounds[kind][0] = middle + 1
+                bounds[what] = (middle + 1, last)
     changes = [
-        _change(inputs, steps, last, forecast)
-        for steps, (_, last), forecast in zip(kinds, bounds, passed, strict=True)
-        if forecast is not None
+        _change(inputs, what, kinds[what], bounds[what][1], row) for what, row in passed.items()
     ]
-    return changes, {steps[-1].what: steps[-1].factor for steps in kinds}
+    return changes, {what: steps[-1][0] for what, steps in kinds.items()}
 
 
-def _try(steps: list[Step], simulator: Simulator, replications: int, what: str) -> list[Forecast]:
-    """For each step the forecast of the policy that would be recommended."""
-    pairs = [
-        [(step.inputs, each) for each in candidates_for(step.inputs) if each.label in _SEARCHED]
-        for step in steps
-    ]
-    made = iter(simulator.forecasts(list(itertools.chain(*pairs)), replications, 1, what))
-    return [
-        recommend(list(itertools.islice(made, len(tried))), simulator.thresholds)[0]
-        for tried in pairs
-    ]
-
-
-def _change(inputs: PlanInputs, steps: list[Step], place: int, forecast: Forecast) -> Change:
+def _change(
+    inputs: Any, what: str, steps: list[tuple[float, Any]], place: int, row: PlanRow
+) -> Change:
     """The change at a place of the steps; its range reaches one step to both sides."""
-    step = steps[place]
-    low = steps[place - 1] if place else Step(step.what, 1.0, inputs)
-    high = steps[min(place + 1, len(steps) - 1)]
-    if step.what == "options":
-        said = f"compare {step.inputs.options} options in place of {inputs.options}"
-        return Change(step.what, step.factor, step.factor, step.factor, said, forecast)
-    times = _range(low.factor, high.factor)
-    if step.what == "horizon":
-        unit = "weeks" if high.inputs.run_hours >= 14 * 24 else "days"
-        hours = 7 * 24 if unit == "weeks" else 24
-        span = _range(low.inputs.run_hours / hours, high.inputs.run_hours / hours)
+    factor, step = steps[place]
+    low, below = steps[place - 1] if place else (1.0, inputs)
+    high, above = steps[min(place + 1, len(steps) - 1)]
+    if what == "options":
+        said = f"compare {step.options} options in place of {inputs.options}"
+        return Change(what, factor, factor, factor, said, row)
+    if what == "horizon":
+        unit, hours = ("weeks", 168) if above.run_hours >= 14 * 24 else ("days", 24)
+        span = _range(below.run_hours / hours, above.run_hours / hours)
         said = f"run for about {span} {unit} in place of {as_time(inputs.run_hours)}"
-    elif step.what == "traffic":
-        a_day = _range(low.inputs.traffic * 24, high.inputs.traffic * 24)
-        said = f"have about {times} times the traffic ({a_day} a day)"
-    elif inputs.mean > 0:
-        share = _range(100 * low.inputs.lift / inputs.mean, 100 * high.inputs.lift / inputs.mean)
-        said = f"look for a lift of about {share}% in place of {inputs.lift / inputs.mean:.0%}"
+    elif what == "traffic":
+        a_day = _range(below.traffic * 24, above.traffic * 24)
+        said = f"have about {_range(low, high)} times the traffic ({a_day} a day)"
+    elif math.isfinite(inputs.lift_share):
+        share = _range(100 * below.lift_share, 100 * above.lift_share)
+        said = f"look for a lift of about {share}% in place of {inputs.lift_share:.0%}"
     else:
-        lifts = _range(low.inputs.lift, high.inputs.lift)
-        said = f"look for a lift of about {lifts} in place of {inputs.lift:.3g}"
-    return Change(step.what, step.factor, low.factor, high.factor, said, forecast)
+        said = f"look for a lift of about {_range(below.lift, above.lift)} in place of "
+        said += f"{inputs.lift:.3g}"
+    return Change(what, factor, low, high, said, row)
 
 
 def _range(low: float, high: float) -> str:
@@ -230,92 +320,3 @@ def _range(low: float, high: float) -> str:
     """
     first, last = (f"{float(f'{each:.2g}'):,g}" for each in (low, high))
     return first if first == last else f"{first} to {last}"
-
-
-def steps_for(inputs: PlanInputs, longer: float) -> list[list[Step]]:
-    """Steps for each thing that could be changed; each step is easier than the one before.
-
-    >>> from latesum.planning.inputs import read_inputs
-    >>> inputs = read_inputs(options=2, rate=0.02, lift="10%", traffic="1000 per day",
-    ...                      late="2 days", run_for="4 weeks")
-    >>> [steps[0].what for steps in steps_for(inputs, 2.0)]
-    ['horizon', 'traffic', 'lift']
-    """
-    kinds = [_longer(inputs, longer)]
-    if inputs.means is None and inputs.options > 2:
-        fewer = range(inputs.options - 1, 1, -1)
-        kinds.append(
-            Step("options", each / inputs.options, inputs.changed(options=each)) for each in fewer
-        )
-    kinds.append(_busier(inputs))
-    if inputs.means is None:
-        kinds.append(_larger_lift(inputs))
-    return [list(steps) for steps in kinds]
-
-
-def power_of_test(
-    inputs: PlanInputs, rounds: float | None = None, lift: float | None = None
-) -> float:
-    """How often an even test without delays over half of the rounds would find the best option.
-
-    >>> from latesum.planning.inputs import read_inputs
-    >>> inputs = read_inputs(options=2, rate=0.02, lift="10%", traffic="1000 per day",
-    ...                      late="2 days", run_for="4 weeks")
-    >>> round(power_of_test(inputs), 2)
-    0.8
-    """
-    from scipy.special import ndtr
-
-    rounds = inputs.horizon if rounds is None else rounds
-    lift = inputs.lift if lift is None else lift
-    scale = inputs.high - inputs.low
-    share = (inputs.mean - inputs.low) / scale
-    sd = scale * math.sqrt(share * (1 - share)) if inputs.sd is None else inputs.sd
-    error = sd / math.sqrt(rounds / 2 / inputs.options)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    chances = ndtr(nodes + lift / error) ** (inputs.options - 1)
-    return float((weights * chances).sum() / weights.sum())
-
-
-def _guess(power: Callable[[float], float]) -> float:
-    """The factor at which a test would be sure enough."""
-    factor = 1.0
-    while factor < MAX_FACTOR and power(factor) < _SURE:
-        factor *= 1.1
-    return factor
-
-
-def _factors(guess: float, *more: float) -> list[float]:
-    around = [float(f"{guess * part:.2g}") for part in _AROUND]
-    return sorted({each for each in [*around, *more] if 1.05 < each <= MAX_FACTOR})
-
-
-def _longer(inputs: PlanInputs, longer: float) -> Iterator[Step]:
-    guess = _guess(lambda factor: power_of_test(inputs, rounds=inputs.horizon * factor))
-    # Delays of other options must have time to fade as well, however large the traffic.
-    settling = inputs.hours(inputs.delay().mean) * 12 * inputs.options / inputs.run_hours
-    for factor in _factors(max(guess, min(settling, 8.0)), longer):
-        changed = inputs.changed(run_hours=inputs.run_hours * factor)
-        if _is_feasible(changed):
-            yield Step("horizon", factor, changed)
-
-
-def _busier(inputs: PlanInputs) -> Iterator[Step]:
-    guess = _guess(lambda factor: power_of_test(inputs, rounds=inputs.horizon * factor))
-    for factor in _factors(guess):
-        changed = inputs.changed(traffic=inputs.traffic * factor)
-        if _is_feasible(changed):
-            yield Step("traffic", factor, changed)
-
-
-def _larger_lift(inputs: PlanInputs) -> Iterator[Step]:
-    guess = _guess(lambda factor: power_of_test(inputs, lift=inputs.lift * factor))
-    for factor in _factors(guess, MAX_FACTOR / 4, MAX_FACTOR):
-        if inputs.mean + inputs.lift * factor >= inputs.high:
-            return
-        yield Step("lift", factor, inputs.changed(lift=inputs.lift * factor))
-
-
-def _is_feasible(inputs: PlanInputs) -> bool:
-    share = (inputs.mean - inputs.low) / (inputs.high - inputs.low)
-    return inputs.horizon * share <= _MAX_REWARDS

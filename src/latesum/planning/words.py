@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 from latesum import _durations, delays
 from latesum._checks import InvalidInput, finite_number
 from latesum.delays import Delay
-from latesum.delays.base import MAX_TABLE
 from latesum.delays.composite import Tabulated
 from latesum.delays.curves import Curve, exponential_pieces
 from latesum.delays.fitting import FittedDelay
@@ -91,7 +89,12 @@ def read_rate(rate: Any) -> float:
             raise InvalidInput(
                 f'today\'s rate must be written such as "3%" or 0.03, not {rate!r}.'
             ) from None
-    return finite_number(rate, "today's rate", above=0, at_most=1)
+    found = finite_number(rate, "today's rate", above=0)
+    if found > 1:
+        raise InvalidInput(
+            f"today's rate must be at most 1, not {found:g}; for {found:g}% write {found:g}%."
+        )
+    return found
 
 
 def read_lift(lift: Any, mean: float) -> float:
@@ -149,7 +152,7 @@ class Lateness:
         self,
         said: str,
         assumption: str,
-        source: Delay | Curve | str,
+        source: Curve | str,
         *,
         mean_only: bool = False,
         evenly: Curve | str | None = None,
@@ -164,22 +167,15 @@ class Lateness:
 
     @classmethod
     def read(cls, said: Any, *, unit: str | None = None) -> Lateness:
-        """From words, quantiles, a file, a fit, or a delay in rounds."""
+        """From words, a file or a fit."""
         if isinstance(said, Lateness):
             return said
-        if isinstance(said, Delay):
-            return cls(said.short_text, "", said)
         if isinstance(said, Path) or (
             isinstance(said, str) and said.lower().endswith((".csv", ".xlsx", ".parquet", ".pq"))
         ):
             said = delays.fit(said, unit=unit)
         if isinstance(said, FittedDelay):
             return cls._from_fit(said, unit)
-        if isinstance(said, Mapping):
-            pairs = [(float(share), read_duration(time, "a time")) for share, time in said.items()]
-            return cls._from_quantiles(
-                pairs, ", ".join(f"{s:.0%} within {t}" for s, t in said.items())
-            )
         if not isinstance(said, str):
             raise InvalidInput(f'say how late rewards come such as "2 days", not {said!r}.')
         if (match := _UP_TO.fullmatch(said)) and _durations.DURATION.fullmatch(match["time"]):
@@ -267,8 +263,6 @@ class Lateness:
         scale = rounds_per_hour * factor
         if isinstance(self._source, Curve):
             return Tabulated.from_curve(self._source, scale)
-        if isinstance(self._source, Delay):
-            return self._source if factor == 1 else _rescaled(self._source, factor)
         written = _INSIDE.sub(lambda match: _rounds(match, scale), self._source)
         return delays.parse(written)
 
@@ -276,26 +270,6 @@ class Lateness:
 def _rounds(match: re.Match[str], scale: float) -> str:
     rounds = _durations.number_of(match["number"]) * unit_hours(match["unit"]) * scale
     return str(max(round(rounds), 1 if rounds > 0 else 0)) if rounds >= 10 else f"{rounds:.6g}"
-
-
-def _rescaled(delay: Delay, factor: float) -> Delay:
-    """A delay in rounds, drawn out or shortened; every delay of the table keeps its probability."""
-    if isinstance(delay, Tabulated):
-        return delay.scaled(factor)
-    last = delay.bound if delay.bound is not None else delay.quantile(1 - 1e-6)
-    if last <= MAX_TABLE:
-        knots = np.arange(last + 1)
-    else:
-        shares = np.concatenate([np.linspace(0, 0.99, 100), 1 - np.geomspace(0.01, 1e-6, 200)])
-        knots = np.unique(np.append(delay.quantiles(shares), last))
-    # A jump at each of them, and straight lines between, where there is something between.
-    alive = np.column_stack([delay.survival(knots - 1), delay.survival(knots)]).ravel()
-    largest = None if delay.bound is None else float(last)
-    curve = Curve(np.repeat(knots, 2).astype(np.float64), alive, largest=largest)
-    if curve.unseen > 0:
-        beyond = (delay.mean - float(curve.restricted_mean)) / float(curve.unseen)
-        curve = Curve(curve.times, curve.surviving, max(beyond, 1.0))
-    return Tabulated.from_curve(curve, factor)
 
 
 def _read_within(said: str) -> list[tuple[float, float]]:
@@ -318,22 +292,11 @@ def _read_within(said: str) -> list[tuple[float, float]]:
 
 
 def as_time(hours: float) -> str:
-    """A duration for people.
+    """A duration for people: long ones in whole weeks, or in days.
 
-    >>> as_time(2016)
-    '12 weeks'
+    >>> as_time(2016), as_time(60 * 24), as_time(30)
+    ('12 weeks', '60 days', '30 hours')
     """
+    if hours >= 21 * 24 and abs(hours / 168 - round(hours / 168)) > 0.01:
+        return f"{hours / 24:.0f} days"
     return _durations.rough_text(hours * 3600)
-
-
-def ordinal(share: float) -> str:
-    """A percentile in words.
-
-    >>> ordinal(0.05), ordinal(0.025)
-    ('5th', '2.5th')
-    """
-    number = f"{100 * share:g}"
-    ending = {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")
-    if "." in number or number[-2:] in ("11", "12", "13"):
-        ending = "th"
-    return number + ending

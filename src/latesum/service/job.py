@@ -83,20 +83,16 @@ def _plan(given: dict[str, Any], _: bytes, tell: Tell) -> tuple[int, Any]:
     return 200, found.to_json()
 
 
-def _region_plan(given: dict[str, Any], _: bytes, __: Tell) -> tuple[int, Any]:
-    from latesum.planning import given_delay, past_rows, plan_regions
-    from latesum.planning.words import read_duration
+def _region_plan(given: dict[str, Any], _: bytes, tell: Tell) -> tuple[int, Any]:
+    from latesum.planning import plan
 
-    rows = [row.model_dump() for row in read_rows(given["history"], PastRow, "history")]
-    found = plan_regions(
-        past_rows(rows),
-        regions=given["regions"],
-        options=given["options"],
-        lift=given["lift"],
-        days=round(read_duration(given["run_for"], "the run") / 24),
-        late=given_delay(given["late"]),
+    rows = [row.model_dump() for row in read_rows(given.pop("history"), PastRow, "history")]
+    found = plan(
+        **given,
+        history=rows,
         replications=REGION_REPLICATIONS,
         workers=1,
+        on_interim=lambda interim: tell(interim.to_json()),
     )
     return 200, found.to_json()
 

@@ -1,0 +1,531 @@
+"""A plan for one stream of decisions, from traffic and today's rate: no history is needed.
+
+`StreamInputs`, and `MarketInputs` of `latesum.planning.market`, say which worlds are simulated
+(`spec`), with which policies (`candidates`), and what all of it is in words. Racing, verdict,
+sensitivity analysis and report know nothing else of either.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self
+
+from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum.delays import Delay
+from latesum.delays.parsing import text_of
+from latesum.experiments.loop import Reports
+from latesum.experiments.spec import RunSpec
+from latesum.planning import words
+from latesum.policies import PolicySpec
+from latesum.simulation import Bernoulli, Calendar, Discrete, FieldProblem, Problem, Reward
+from latesum.simulation.calendar import USUAL_WEEK
+
+#: `switchback` as a policy of one stream, which every problem can be played with.
+STREAM = "latesum.experiments.markets.one_stream:Switchback"
+#: The name of the candidate that splits evenly and never decides.
+EQUAL_SPLIT = "equal split"
+BUCKETS = ("hour", "day", "week")
+#: With more buckets than this, policies that decide in nearly every one take too long to simulate.
+_MAX_DECISIONS = 200
+#: `switchback` needs this many buckets.
+_MIN_SWITCHBACK = 28
+#: Campaigns with more rewards than this take too long to simulate for a search.
+_MAX_REWARDS = 1e6
+#: What a run costs in milliseconds of one core, and for each of its buckets.
+_COSTS = {
+    STREAM: (0.0, 0.6),
+    "unmix": (8.0, 0.06),
+    "flow": (1.0, 0.04),
+    "odaaf": (3.0, 0.0),
+    "odaaf-b": (3.0, 0.0),
+    "odaaf-v": (3.0, 0.0),
+    "fixed-split": (2.5, 0.0),
+    "round-robin": (2.5, 0.0),
+}
+#: Of any other: the world alone costs this much if a decision is taken in every bucket.
+_OTHERS_COST = (0.0, 0.1)
+
+
+class Candidate(NamedTuple):
+    """A policy with its parameters.
+
+    Args:
+        label: What it is called in tables.
+        spec: The policy as it is simulated on one stream, and as `Plan.policy` builds it.
+        about: What it does, in a sentence.
+        campaign: What a campaign is set up with: `policy`, `parameters`, and more where needed.
+        milliseconds: About what a run costs. Declared, not measured while a plan is made, so that a
+            plan has the same runs on any machine.
+        runnable: Whether it may be recommended; others are there to compare with.
+        player: In a market, what plays.
+    """
+
+    label: str
+    spec: PolicySpec
+    about: str
+    campaign: Mapping[str, Any]
+    milliseconds: float = 0.0
+    runnable: bool = True
+    player: str = ""
+
+    @property
+    def regions(self) -> int:
+        """In how many regions a campaign with it has options of their own."""
+        return int(self.campaign.get("n_regions", 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamInputs:
+    """What is known of one stream. Rewards are in the user's unit; times are in hours.
+
+    In the simulated world one option, any, is better than the others by exactly the smallest lift
+    worth having: the hardest case that is still worth it. Where one of the options runs today, it
+    has today's mean, and it is the best one as often as any other. With `means`, one for each
+    option, they are those.
+    """
+
+    options: int
+    lift: float
+    run_hours: float
+    lateness: words.Lateness
+    mean: float
+    low: float
+    high: float
+    sd: float | None
+    traffic: float  # decisions an hour
+    bucket: str
+    switch_cost: float = 0.0
+    means: tuple[float, ...] | None = None
+    #: What runs today and is still paying when the campaign begins: one of the options, something
+    #: else, or nothing; and for how long before the start its totals are known.
+    status_quo: Literal["option", "other"] | None = None
+    history_hours: float = 0.0
+    #: Whether the options' means change during the run, so that another one is the best at its end.
+    nonstationary: bool = False
+    #: What is true in a scenario of the sensitivity analysis: whether the option of today is the
+    #: best, factors on the delays of all options and of the best one, and lower week-ends.
+    today_best: bool = False
+    delay_factor: float = 1.0
+    best_delay_factor: float = 1.0
+    weekly: bool = False
+
+    @property
+    def unit(self) -> str:
+        """What rewards are counted in."""
+        return "conversions" if self.is_rate else "reward"
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether the reward is a conversion, 0 or 1."""
+        return (self.low, self.high) == (0.0, 1.0)
+
+    @property
+    def bucket_hours(self) -> float:
+        """How long a bucket is."""
+        return words.unit_hours(self.bucket)
+
+    @property
+    def bucket_rounds(self) -> int:
+        """The decisions in a bucket. A week is seven whole days."""
+        if self.bucket == "week":
+            return 7 * round(self.traffic * 24)
+        return round(self.traffic * self.bucket_hours)
+
+    @property
+    def buckets(self) -> int:
+        """The whole buckets in the run."""
+        return int(self.run_hours / self.bucket_hours + 1e-9)
+
+    @property
+    def horizon(self) -> int:
+        """The rounds of the run."""
+        return self.buckets * self.bucket_rounds
+
+    @property
+    def scale(self) -> float:
+        """What a simulated reward of 1 is in the user's unit."""
+        return self.high - self.low
+
+    @property
+    def best_reward(self) -> float:
+        """What always playing the best option earns."""
+        return max(self.option_means) * self.horizon
+
+    @property
+    def lift_share(self) -> float:
+        """The lift as a share of today's mean."""
+        return self.lift / self.mean if self.mean else math.nan
+
+    @property
+    def feasible(self) -> bool:
+        """Whether a changed world can be, and be simulated in time."""
+        rewards = self.horizon * self._scaled(self.mean)
+        return self.mean + self.lift < self.high and rewards <= _MAX_REWARDS
+
+    @property
+    def option_means(self) -> tuple[float, ...]:
+        """The means of the simulated options, the best first unless they were given."""
+        if self.means:
+            return self.means
+        if self.today_best:
+            return (self.mean, *[max(self.mean - self.lift, self.low)] * (self.options - 1))
+        return (self.mean + self.lift, *[self.mean] * (self.options - 1))
+
+    @property
+    def today_may_be_best(self) -> bool:
+        """Whether in some of the runs the option of today is the best one."""
+        return self.status_quo == "option" and self.means is None and self.lift > 0
+
+    def worlds(self) -> list[tuple[StreamInputs, int]]:
+        """What is simulated: of `options` runs the option of today is the best in one."""
+        if not self.today_may_be_best or self.today_best:
+            return [(self, self.options)]
+        return [(self, self.options - 1), (self.changed(today_best=True), 1)]
+
+    def changed(self, **changes: Any) -> Self:
+        """The same with something else."""
+        return dataclasses.replace(self, **changes)
+
+    def delay(self, factor: float = 1.0) -> Delay:
+        """The delay in rounds, `factor` times as long as given."""
+        return self.lateness.in_rounds(self.bucket_rounds / self.bucket_hours, factor=factor)
+
+    @property
+    def mean_delay_hours(self) -> float:
+        """The mean delay as time."""
+        return self.delay().mean * self.bucket_hours / self.bucket_rounds
+
+    @property
+    def history(self) -> int:
+        """The rounds of the history, in whole buckets."""
+        return int(self.history_hours / self.bucket_hours + 1e-9) * self.bucket_rounds
+
+    def problem(self) -> Problem:
+        """The problem to simulate."""
+        usual = self.delay(self.delay_factor)
+        delays: Delay | list[Delay] = usual
+        best = max(range(self.options), key=self.option_means.__getitem__)
+        if self.best_delay_factor != 1:
+            late = self.delay(self.delay_factor * self.best_delay_factor)
+            delays = [late if arm == best else usual for arm in range(self.options)]
+        rewards = [self._reward(mean) for mean in self.option_means]
+        if self.nonstationary:  # the best and another one change places over the first half
+            scaled = [self._scaled(mean) for mean in self.option_means]
+            other = (best + 1) % self.options
+            scaled[best], scaled[other] = scaled[other], scaled[best]
+            half = max(self.horizon // 2, 1)
+            calendar = Calendar(self.bucket_rounds, drift_to=tuple(scaled), drift_over=half)
+            return FieldProblem(rewards, delays, calendar=calendar)
+        if not self.weekly:
+            return Problem(rewards, delays)
+        day = 24 * self.bucket_rounds if self.bucket == "hour" else round(self.traffic * 24)
+        peak = max(USUAL_WEEK)
+        factors: tuple[float, ...] = USUAL_WEEK
+        if max(self._scaled(mean) for mean in self.option_means) * peak > 1:
+            factors = tuple(factor / peak for factor in USUAL_WEEK)  # a rate cannot exceed 1
+        return FieldProblem(rewards, delays, calendar=Calendar.weekly(day, weekdays=factors))
+
+    def spec(self, candidate: Candidate, seed: tuple[int, ...], name: str) -> RunSpec:
+        """The runs of a candidate; the options stand in any order."""
+        within = self.lift
+        if self.today_best:
+            within = min(self.lift, self.mean - self.option_means[-1])
+        accepted = candidate.spec.accepted
+        return RunSpec(
+            self.problem(),
+            candidate.spec,
+            self.horizon,
+            seed=seed,
+            reports=Reports(self.bucket_rounds),
+            order="drawn",
+            told=None,
+            status_quo=self._today(),
+            history=self.history if "history" in accepted else 0,
+            measures=(f"latesum.planning.racing:outcome(within={within / self.scale})",),
+            problem_name=name,
+            policy_name=candidate.label,
+        )
+
+    def _today(self) -> int | Reward | None:
+        """What runs today: the option that is most like it, or a reward that is no option."""
+        if self.status_quo == "option":
+            return min(range(self.options), key=lambda arm: abs(self.option_means[arm] - self.mean))
+        return self._reward(self.mean) if self.status_quo == "other" else None
+
+    def _scaled(self, mean: float) -> float:
+        return (mean - self.low) / self.scale
+
+    def _reward(self, mean: float) -> Reward:
+        """A reward of this mean and sd: nothing (`low`), or always the same amount."""
+        share = self._scaled(mean)
+        if self.sd is None or share <= 0:
+            return Bernoulli(share)
+        amount = share + (self.sd / self.scale) ** 2 / share
+        if amount > 1 + 1e-9 and not self.today_best:
+            largest = (share * (1 - share)) ** 0.5 * self.scale
+            raise InvalidInput(
+                f"rewards between {self.low:g} and {self.high:g} with a mean of {mean:g} cannot "
+                f"have an sd of {self.sd:g}; at most {largest:.4g}."
+            )
+        if amount >= 1 - 1e-9:
+            return Bernoulli(share)
+        return Discrete([0.0, amount], [1 - share / amount, share / amount])
+
+    def candidate(
+        self, label: str, name: str, parameters: Mapping[str, Any], about: str, **more: Any
+    ) -> Candidate:
+        """A policy that a campaign runs as it is simulated, unless `campaign` says otherwise."""
+        spec = PolicySpec(name, parameters)
+        campaign = {"policy": spec.name, "parameters": dict(spec.parameters)}
+        once, per_bucket = _COSTS.get(name, _OTHERS_COST)
+        cost = once + per_bucket * self.buckets
+        return Candidate(label, spec, about, **{"campaign": campaign, "milliseconds": cost, **more})
+
+    def candidates(self) -> list[Candidate]:
+        """All policies worth trying, the equal split last.
+
+        >>> inputs = read_stream(
+        ...     {"options": 2, "rate": 0.02, "lift": "10%", "traffic": "2400 per day",
+        ...      "late": "2 days", "run_for": "12 weeks"})
+        >>> [candidate.label for candidate in inputs.candidates()][-2:]
+        ['half test', 'equal split']
+        """
+        delay = self.delay()
+        known: dict[str, Any] = {"n_arms": self.options, "horizon": self.horizon}
+        mean = {**known, "mean_delay": rounded(delay.mean)}
+        # Where the shape of the delay was given, Unmix is given it too, and so is the campaign.
+        given = mean if self.lateness.mean_only else {**known, "delay": text_of(delay)}
+        about = "optimistic; learns the means and the delay together"
+        found = [self.candidate("unmix", "unmix", given, about)]
+        found += self._switchback(mean)
+        if delay.bound is not None:
+            about = "the paper's phases, given the mean and the bound of the delay"
+            mean = {**mean, "delay_bound": delay.bound}
+            found.append(self.candidate("odaaf-b", "odaaf-b", mean, about))
+        else:
+            about = "the paper's phases, given the mean delay"
+            found.append(self.candidate("odaaf", "odaaf", mean, about))
+        if self.buckets <= _MAX_DECISIONS:
+            about = "optimistic; knows nothing of the delay"
+            found.append(self.candidate("ars-ucb", "ars-ucb", {"n_arms": self.options}, about))
+        for label, share in (("quarter test", 0.25), ("half test", 0.5)):
+            each = max(round(self.buckets * share / self.options), 1)
+            if each * self.options < self.buckets:
+                about = f"each option once in the first {share:.0%} of the run, then the best"
+                found.append(self._test(label, each, about))
+        about = "each option for its share of the whole run; the best is known at the end"
+        found.append(self.candidate(EQUAL_SPLIT, "fixed-split", known, about, runnable=False))
+        return found
+
+    def _test(self, label: str, each: int, about: str) -> Candidate:
+        """A test of so many buckets for each option."""
+        rounds = each * self.options * self.bucket_rounds
+        parameters = {"n_arms": self.options, "horizon": rounds}
+        return self.candidate(label, "fixed-split", parameters, about)
+
+    def _switchback(self, known: Mapping[str, Any]) -> list[Candidate]:
+        """The model of markets on one stream; it takes the options' effects to stay as they are."""
+        if not _MIN_SWITCHBACK <= self.buckets <= _MAX_DECISIONS or self.bucket == "hour":
+            return []
+        if self.nonstationary or not self.is_rate:  # how far an amount varies it does not know
+            return []
+        pattern = "weekday" if self.bucket == "day" else "none"
+        simulated = {**known, "bucket": self.bucket_rounds, "pattern": pattern}
+        parameters = {
+            "n_arms": self.options,
+            "horizon": self.buckets,
+            "mean_delay": rounded(self.delay().mean / self.bucket_rounds),
+            "sure": "guess",
+        }
+        about = "one model of all buckets, with weekdays, drift of the level and late sales"
+        campaign = {"policy": "switchback", "parameters": parameters}
+        return [self.candidate("switchback", STREAM, simulated, about, campaign=campaign)]
+
+    @property
+    def campaign(self) -> dict[str, Any]:
+        """What a campaign is set up with beside the policy."""
+        return {
+            "every": self.bucket,
+            "bucket": self.bucket_rounds,
+            "horizon": self.horizon,
+            "scale": {"low": self.low, "high": self.high},
+        }
+
+    def in_words(self) -> list[str]:
+        """The inputs and what was assumed, in sentences."""
+        delay, said = self.delay(), self.lateness.said
+        if not said.endswith("on average"):
+            said += f"; {words.as_time(self.mean_delay_hours)} on average"
+        sentences = [
+            self._truth(),
+            f"{self.bucket_rounds:,} decisions {words.an(self.bucket)}, for "
+            f"{words.as_time(self.run_hours)}: {self.buckets:,} {self.bucket}s, {self.horizon:,} "
+            f"rounds. One option is played to everybody for {words.an(self.bucket)}; its total is "
+            "known at the end of it.",
+            f"Rewards come late: {said}, which is {delay.mean:,.0f} rounds.",
+        ]
+        if self.status_quo is not None:
+            what = "One of the options" if self.status_quo == "option" else "Something else"
+            known = words.as_time(self.history / self.bucket_rounds * self.bucket_hours)
+            known = f", of which {known} are known" if self.history else ""
+            sentences.append(f"{what} runs today{known}: its late rewards arrive at the beginning.")
+        if self.lateness.assumption:
+            sentences.append(f"Assumed: {self.lateness.assumption}.")
+        if self.sd is not None:
+            sentences.append(
+                f"A reward is {self.low:g} or one fixed amount, with the sd {self.sd:g} that was "
+                "given."
+            )
+        elif not self.is_rate:
+            sentences.append(
+                f"No sd was given, so a reward is taken to be {self.low:g} or {self.high:g}: the "
+                "most that rewards in this range can vary."
+            )
+        if self.buckets > _MAX_DECISIONS:
+            sentences.append(
+                f"ars-ucb was left out: with {self.buckets:,} buckets it would decide too often to "
+                "be simulated in time."
+            )
+        return sentences
+
+    def _truth(self) -> str:
+        """The means that are simulated."""
+        unit = "rate" if self.is_rate else "mean reward"
+        lift = f"{self.lift:.3g} ({self.lift_share:.0%})" if self.mean else f"{self.lift:.3g}"
+        if self.means is not None:
+            given = ", ".join(f"{mean:.4g}" for mean in self.means)
+            truth = f"The options have {unit}s of {given}, in any order."
+        elif self.today_may_be_best:
+            worse = self.changed(today_best=True).option_means[-1]
+            truth = (
+                f"One of the {self.options} options, today's included, is better than the others "
+                f"by the smallest lift worth having, {lift}: a new one with a {unit} of "
+                f"{self.mean + self.lift:.4g}, or today's {self.mean:.4g}, with {worse:.4g} for "
+                "the new ones then."
+            )
+        else:
+            truth = (
+                f"One of the {self.options} options, any of them, has a {unit} of "
+                f"{self.mean + self.lift:.4g}; the others have today's {self.mean:.4g}: the "
+                f"smallest lift worth having, {lift}."
+            )
+        if self.nonstationary:
+            truth += (
+                " They change: the best and another one change places in the first half. "
+                "switchback is not tried, because it takes the options' effects to stay as they "
+                "are."
+            )
+        return truth
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers, as JSON values."""
+        names = (
+            "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours"
+            " nonstationary bucket_rounds buckets horizon mean_delay_hours"
+        )
+        return {
+            **{name: getattr(self, name) for name in names.split()},
+            "means": None if self.means is None else list(self.means),
+            "traffic_per_hour": self.traffic,
+            "late": self.lateness.said,
+            "mean_delay_rounds": self.delay().mean,
+        }
+
+
+def read_stream(said: Mapping[str, Any]) -> StreamInputs:
+    """Check what the user said and turn it into numbers.
+
+    >>> inputs = read_stream(
+    ...     {"options": 2, "rate": 0.02, "lift": "10%", "traffic": "2400 per day",
+    ...      "late": "2 days", "run_for": "12 weeks"})
+    >>> inputs.bucket_rounds, inputs.horizon
+    (2400, 201600)
+    """
+    if said.get("traffic") is None:
+        raise InvalidInput('say traffic, such as "5000 per day"; or history, a file of past days.')
+    rate, mean, means = said.get("rate"), said.get("mean"), said.get("means")
+    low, high, sd = said.get("low", 0.0), said.get("high"), said.get("sd")
+    status_quo, history = said.get("status_quo") or None, said.get("history")
+    options = whole_number(said["options"], "the number of options", at_least=2)
+    if (rate is None) == (mean is None):
+        raise InvalidInput("say today's rate or today's mean reward: one of the two.")
+    if rate is not None:
+        if high is not None or sd is not None or low != 0:
+            raise InvalidInput("low, high and sd go with a mean reward, not with a rate.")
+        mean, high = words.read_rate(rate), 1.0
+    if high is None:
+        raise InvalidInput("a mean reward needs the range of a single reward: give high (and low).")
+    low = finite_number(low, "the lowest reward")
+    high = finite_number(high, "the highest reward", above=low)
+    mean = finite_number(mean, "today's mean reward", above=low, at_most=high)
+    lift = words.read_lift(said["lift"], mean)
+    if mean + lift > high:
+        what = "rate" if rate is not None else "mean reward"
+        limit = "1" if rate is not None else f"the highest reward {high:g}"
+        raise InvalidInput(
+            f"a lift of {lift:.4g} on today's {mean:.4g} makes a {what} of {mean + lift:.4g}, "
+            f"which exceeds {limit}."
+        )
+    if status_quo:
+        known_name(status_quo, ("option", "other"), "status quo")
+    if history is not None and status_quo != "option":
+        raise InvalidInput("a history is that of an option: say status_quo='option' with it.")
+    inputs = StreamInputs(
+        options=options,
+        mean=mean,
+        lift=lift,
+        low=low,
+        high=high,
+        sd=None if sd is None else finite_number(sd, "the sd of a reward", above=0),
+        traffic=words.read_traffic(said["traffic"]),
+        lateness=words.Lateness.read(said["late"], unit=said.get("delay_unit")),
+        bucket=_read_bucket(said.get("bucket", "day")),
+        run_hours=words.read_duration(said["run_for"], "the run"),
+        switch_cost=finite_number(said.get("switch_cost", 0.0), "the cost of a switch", at_least=0),
+        means=None if means is None else _read_means(means, options, low, high),
+        status_quo=status_quo,
+        history_hours=0.0 if history is None else words.read_duration(history, "the history"),
+        nonstationary=bool(said.get("nonstationary")),
+    )
+    if inputs.bucket_rounds < 1:
+        raise InvalidInput(
+            f"there is less than one decision in a {inputs.bucket}: take a longer bucket."
+        )
+    if inputs.buckets < options:
+        raise InvalidInput(
+            f"{words.as_time(inputs.run_hours)} are {inputs.buckets} whole {inputs.bucket}s, and "
+            f"each of the {options} options needs one at least: run for longer or take a shorter "
+            "bucket."
+        )
+    inputs.problem()  # a spread that cannot be is refused here
+    return inputs
+
+
+def _read_means(means: Sequence[float], options: int, low: float, high: float) -> tuple[float, ...]:
+    given = tuple(finite_number(mean, "a mean", at_least=low, at_most=high) for mean in means)
+    if len(given) != options:
+        raise InvalidInput(f"give a mean for each of the {options} options, not {len(given)}.")
+    if len(set(given)) == 1:
+        raise InvalidInput("options that are all the same leave nothing to find.")
+    return given
+
+
+def _read_bucket(bucket: str) -> str:
+    name = str(bucket).strip().lower()
+    name = {"hourly": "hour", "daily": "day", "weekly": "week"}.get(name, name.removesuffix("s"))
+    if name not in BUCKETS:
+        raise InvalidInput(
+            f"a bucket is an hour, a day or a week, and longer than nothing: not {bucket!r}."
+        )
+    return name
+
+
+def rounded(mean: float) -> float:
+    """To four figures: a mean delay is not known better than that."""
+    if mean <= 0:
+        return 0.0
+    digits = 3 - math.floor(math.log10(mean))
+    return round(mean, digits) if digits > 0 else float(round(mean, digits))
