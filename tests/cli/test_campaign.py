@@ -223,7 +223,8 @@ def test_a_campaign_is_changed_on_the_command_line(run):
     assert "horizon = 450,000, mean_delay = 2,500.0 stay as they are, in rounds" in out
     code, _, errors = run("change", *WHY)
     assert code == 2
-    assert "say what to change: --parameter, --expected-rounds" in errors
+    assert "say what to change: --run-for, --late, --parameter, --expected-rounds" in errors
+    assert "horizon=900000" in run("change", "--run-for", "150 days", *WHY)[1]
     assert run("remove-option", "vert", *WHY)[0] == 0
     assert run("restore-option", "vert", *WHY)[1] == "vert is a candidate again.\n"
     run("pin", "vert", "--buckets", "4", *WHY)

@@ -137,18 +137,18 @@ def test_a_plan_is_told_how_its_history_is_written(latesum, tmp_path, monkeypatc
     past = write("past.csv", "date;visitors;Bestellungen", *rows)
     asked = ["--options", "2", "--lift", "10%", "--late", "1 day", "--run-for", "5 weeks"]
     asked += ["--history", past, "--replications", "2", "--workers", "1", "--quick"]
-    code, _, errors = latesum("plan", "--regions", "1", *asked)
+    code, _, errors = latesum("plan", *asked)
     assert code == 2
     assert "--date-format" in errors
     said = ["--date-format", "day-first", "--columns", "total=Bestellungen"]
-    code, out, errors = latesum("plan", "--regions", "1", *asked, *said)
+    code, out, errors = latesum("plan", *asked, *said)
     assert code == 0, errors
     assert "The history: 24 days" in out
     code, _, errors = latesum(
         "plan", "--traffic", "5000 per day", "--rate", "3%", *asked[:8], *said
     )
     assert code == 2
-    assert "--history" in errors
+    assert "a history: a file of past days" in errors
 
 
 def test_a_history_without_any_total_is_refused_with_the_columns_that_were_seen(run):

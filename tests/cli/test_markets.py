@@ -38,10 +38,10 @@ def test_a_plan_with_regions(latesum, history, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--regions", "2"], "--regions needs --history FILE"),
-        (["--regions", "2", "--history", "HISTORY", "--rate", "0.1"], "leave --rate out"),
+        (["--regions", "2"], "regions are planned from a history"),
+        (["--regions", "2", "--history", "HISTORY", "--rate", "0.1"], "leave rate out"),
         (["--regions", "3", "--history", "HISTORY"], "has 2 regions"),
-        ([], "say --traffic"),
+        ([], "say traffic"),
     ],
 )
 def test_a_plan_with_regions_refuses(latesum, history, more, words):
@@ -84,7 +84,7 @@ NEW = [
 def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_why(
     latesum, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("latesum.cli.campaign_choice._RUNS", 4)
+    monkeypatch.setattr("latesum.cli.campaign_new._RUNS", 4)
     rng = np.random.default_rng(1)
     rows = [f"2026-02-{day:02d},9000,{rng.poisson(300)}" for day in range(1, 29)]
     (tmp_path / "past.csv").write_text("\n".join(["date,rounds,total", *rows]), encoding="utf-8")

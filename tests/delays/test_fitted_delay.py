@@ -173,7 +173,6 @@ def test_messages_do_not_print_thousands_of_points():
         assert len(repr(each)) < 100
         assert len(repr(Problem([0.5, 0.6], each))) < 120
     assert "2001 points" in repr(delay)
-    assert len(Lateness.read(delay).said) < 100
 
 
 @pytest.mark.parametrize("complete", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -10,6 +10,7 @@ import pytest
 from latesum import InvalidInput, delays
 from latesum.planning.planner import read_inputs
 from latesum.planning.words import Lateness, as_time, read_duration, read_lift, read_traffic
+from latesum.simulation import Bernoulli
 
 ASKED = {
     "options": 2,

@@ -236,7 +236,9 @@ def read_market(said: Mapping[str, Any]) -> MarketInputs:
         )
     rows = past_rows(said["history"], said.get("form"))
     names = sorted({row.region for row in rows})
-    regions = said.get("regions")
+    form, regions = said.get("form"), said.get("regions")
+    if regions is None and form is not None and form.add_up:
+        regions = 1
     regions = len(names) if regions is None else whole_number(regions, "the regions", at_least=1)
     if regions == 1 < len(names):
         rows, names = _added_up(rows), [""]
