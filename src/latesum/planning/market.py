@@ -20,10 +20,10 @@ from latesum._render import counted
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.files import FileForm
 from latesum.files.totals import read_history
-from latesum.markets import MarketConfig, RegionRow, ToldDelay, readings
-from latesum.markets.readings import noisy_demand
+from latesum.markets import DelayPrior, MarketConfig, RegionRow, summarize
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
+from latesum.markets.summary import diagnose
 from latesum.planning.stream import STREAM, Candidate
 from latesum.planning.words import Lateness, read_duration, read_lift
 from latesum.policies import PolicySpec
@@ -67,7 +67,7 @@ class MarketInputs:
     lift: float
     run_hours: float
     fitted: Market
-    late: ToldDelay
+    late: DelayPrior
     days: int
     regions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class MarketInputs:
         """The runs of a candidate, given the delay of the inputs and not the true one."""
         law, player, late = self.market, candidate.player, self.late
         if player == "switchback":
-            player += f"(winner=True, told={late.mean / law.delay:g}, sure={late.sure!r})"
+            player += f"(winner=True, told={late.mean / law.delay:g}, sure={late.certainty!r})"
         elif player in ("flow", "unmix"):
             player += f"(mean_delay={late.mean * law.visitors:g})"
         tolerance = max(self.lift / (1 + self.lift) - 1e-9, 1e-9)
@@ -152,7 +152,7 @@ class MarketInputs:
         parameters: dict[str, Any] = {"n_arms": law.options, "horizon": days}
         if player == "switchback":
             spec, policy = PolicySpec(STREAM, {**mean, "bucket": rounds}), "switchback"
-            parameters["late"] = ("about " if late.sure == "guess" else "") + delay
+            parameters["late"] = ("about " if late.certainty == "guess" else "") + delay
         elif player == "half-time-test":
             known["horizon"] //= 2
             spec, policy, parameters = PolicySpec("fixed-split", known), "fixed-split", known
@@ -189,7 +189,7 @@ class MarketInputs:
             f"One of the {law.options} options, today's included, sells {law.effects:.0%} more "
             f"than the others, for {counted(law.buckets, 'day')}.",
             f"Sales come {self.late.mean:.2g} days late on average, as was given"
-            f"{' (a guess)' if self.late.sure == 'guess' else ''}.",
+            f"{' (a guess)' if self.late.certainty == 'guess' else ''}.",
             "A winner is named when one option is as good as the best with 95% probability, and "
             "every option in the race was shown in two periods. Only switchback is asked for one; "
             "'decided after' is when half of the runs have one.",
@@ -201,7 +201,7 @@ class MarketInputs:
         return {
             "market": self.market.plain(),
             "mean_delay_days": self.late.mean,
-            "sure": self.late.sure,
+            "sure": self.late.certainty,
             "regions": list(self.regions),
             "run_hours": self.run_hours,
             "options": self.options,
@@ -254,7 +254,7 @@ def read_market(said: Mapping[str, Any]) -> MarketInputs:
     lateness = Lateness.read(said["late"])
     sure = "guess" if lateness.said.strip().lower().startswith("about") else "known"
     mean = float(f"{lateness.in_rounds(1000.0).mean / 24_000:.3g}")  # in days, of fine rounds
-    late = ToldDelay(mean, sure)  # type: ignore[arg-type]
+    late = DelayPrior(mean, sure)  # type: ignore[arg-type]
     law, warnings = fitted_market(rows, regions, late)
     return MarketInputs(
         options=options,
@@ -324,20 +324,25 @@ def _added_up(rows: Sequence[RegionRow]) -> list[RegionRow]:
 
 
 def fitted_market(
-    rows: Sequence[RegionRow], regions: int, late: ToldDelay
+    rows: Sequence[RegionRow], regions: int, late: DelayPrior
 ) -> tuple[Market, tuple[str, ...]]:
     """The law of markets that a history of one option shows, and what it says against a campaign."""
     names = tuple(sorted({row.region for row in rows}))
     known_rounds = any(row.rounds is not None for row in rows)
     config = MarketConfig(
-        ("today", "new"), 90, regions=names, delay=late, before="today", rounds_known=known_rounds
+        ("today", "new"),
+        90,
+        regions=names,
+        delay=late,
+        status_quo="today",
+        rounds_known=known_rounds,
     )
     panel = Panel.of(rows, config, 0)
     if (known := int(panel.known.sum())) < FIRST_SEARCH:
         raise InvalidInput(
             f"the history has {known} days with a total; {FIRST_SEARCH} or more are needed."
         )
-    hyper, shown = learned(panel, config), readings(rows, 0, config)
+    hyper, shown = learned(panel, config), summarize(rows, 0, config)
     totals, rounds = np.nanmean(panel.totals, axis=0), panel.exposure.mean(axis=0)
     several = regions > 1 and len(names) > 1  # otherwise one stream now, and maybe regions then
     visits_noise = float(np.std(np.log(np.maximum(panel.exposure, 1)), axis=0).mean())
@@ -357,5 +362,5 @@ def fitted_market(
         noise=hyper.noise,
         rounds="visitors" if known_rounds else "constant",
     )
-    noisy = noisy_demand(rows, 0, config)
+    noisy, _ = diagnose(rows, 0, config)
     return law, () if noisy is None else (noisy,)

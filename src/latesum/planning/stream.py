@@ -241,7 +241,7 @@ class StreamInputs:
             seed=seed,
             reports=Reports(self.bucket_rounds),
             order="drawn",
-            told=None,
+            given=None,
             status_quo=self._today(),
             history=self.history if "history" in accepted else 0,
             measures=(f"latesum.planning.racing:outcome(within={within / self.scale})",),
