@@ -20,7 +20,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from latesum import delays
 from latesum.experiments.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +38,7 @@ SUMMARIES = {
     "service.csv": ("buckets",),
     "fits.csv": ("kind", "statistic"),
     "tails.csv": ("years", "triangles"),
-    "price.csv": ("delay",),
+    "price.csv": ("arms", "delay"),
     "market-speed.csv": ("what",),
     "walks.csv": ("job",),
 }
@@ -62,19 +61,8 @@ DATA = {
 }
 #: A share above a stated one by more than this many standard errors is in bold.
 SURE = 2.0
-#: Delays whose spread the theory of Flow shows, all with a mean of about 50.
-SPREADS = (
-    "constant(50)", "poisson(50)", "uniform(25, 75)", "uniform(0, 100)", "exponential(50)", "pareto(2.5, 50)",
-    "pareto(1.5, 50)", "geometric(50)", "negative_binomial(50, 500)", "half_normal(40, 12.5)",
-    "mixture((0.5, constant(0)), (0.5, constant(100)))", "mixture((0.05, constant(500)), (0.95, uniform(0, 52)))",
-)  # fmt: skip
-#: Problems of `examples/theory/flow.toml`, and the means of those of the yardstick.
+#: A problem of `examples/theory/flow.toml`.
 NEAR_ONE = "0.95 and 0.97, exponential(5000), T = 2·10⁶"
-YARDSTICK = {
-    "2a": (0.5, 0.6),
-    "10one": (0.5,) * 9 + (0.6,),
-    "10lin": tuple(0.1 + 0.8 * place / 9 for place in range(10)),
-}
 #: What `examples/theory/status_quo.toml` tells Flow: policy, how the names of its problems end, and in words.
 GIVEN_STATUS_QUO = (
     ("told that nothing ran", " ran", "nothing"),
@@ -167,56 +155,19 @@ def _take_sweep(path: Path) -> None:
     )  # fmt: skip
 
 
-def spreads(rows: Sequence[Row] = ()) -> str:
-    """Mean, standard deviation and spread of some delays, computed here."""
-    lines = []
-    for text in SPREADS:
-        delay = delays.parse(text)
-        sd = "infinite" if math.isinf(delay.variance) else f"{math.sqrt(delay.variance):.1f}"
-        lines.append([f"`{text}`", f"{delay.mean:.1f}", sd, f"{delay.spread:.1f}"])
-    return _markdown(["delay", "mean", "sd", "W"], lines)
-
-
 def prices(rows: Sequence[Row]) -> str:
-    """What a visit wastes and what a policy loses beyond labels, by delay."""
+    """Regret with attributed feedback, and what is lost beyond it in three parts."""
+    parts = ("attributed", "anonymity", "visits", "distribution")
     lines = []
     for row in rows:
         cells = [
-            f"{float(row[name]):.0f} ± {float(row[f'{name}_error']):.0f}"
-            for name in ("wasted_rare", "wasted_even", "regret", "with_labels", "beyond")
+            f"{float(row[each]):.0f}"
+            + (f" ± {float(row[f'{each}_error']):.0f}" if row[f"{each}_error"] else "")
+            for each in parts
         ]
-        lines.append(
-            [row["delay"], f"{float(row['spread']):.1f}", f"{float(row['lemma']):.1f}", *cells]
-        )
-    columns = [
-        "delay",
-        "W",
-        "wasted by the lemma",
-        "simulated, means 0.05",
-        "means 0.5",
-        f"{rows[0]['policy']}",
-    ]
-    return _markdown([*columns, "with labels", "beyond"], lines)
-
-
-def beyond_labels(delay: str) -> Callable[[Sequence[Row]], str]:
-    """What a policy loses beyond labels with one of the delays."""
-    return lambda rows: next(f"{float(row['beyond']):.0f}" for row in rows if row["delay"] == delay)
-
-
-def yardstick(rows: Sequence[Row]) -> str:
-    """What is lost with labels, and what one visit and two to every arm add to it."""
-    lines = [
-        [problem, *(f"{each:.0f}" for each in _yardstick(rows, problem))] for problem in YARDSTICK
-    ]
-    return _markdown(["", "with labels (QPM-D, KL-UCB++)", "one visit per arm", "two"], lines)
-
-
-def _yardstick(rows: Sequence[Row], problem: str) -> list[float]:
-    (labelled,) = (row for row in _of_problem(rows, problem) if row["policy"].startswith("QPM-D"))
-    means = YARDSTICK[problem]
-    visit = delays.parse("exponential(50)").spread * sum(max(means) - mean for mean in means)
-    return [float(labelled["mean"]) + count * visit for count in range(3)]
+        lines.append([f"{row['arms']}, {row['delay']}", f"{float(row['spread']):.0f}", *cells])
+    columns = ["attributed feedback", "anonymity", "rule for visits", "unknown distribution"]
+    return _markdown(["", "W", *columns], lines)
 
 
 def flow_policies(rows: Sequence[Row]) -> str:
@@ -245,12 +196,6 @@ def ended_wrong(policy: str, problem: str) -> Callable[[Sequence[Row]], str]:
         return f"{round(runs * (1 - float(row['ended_on_best'])))} of {runs}"
 
     return shown
-
-
-def price_of_two_visits(rows: Sequence[Row]) -> str:
-    """What two visits to every arm of ten in a line cost, over what is lost with labels."""
-    labelled, _, two = _yardstick(rows, "10lin")
-    return f"{two / labelled:.1f}"
 
 
 def _of_problem(rows: Sequence[Row], problem: str) -> list[Row]:
@@ -793,8 +738,6 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     ),
     "safety": ("safety", lock_ins),
     "safety-short": ("safety", lock_ins_in_short),
-    "safety-usual": ("safety", all_lock_ins("usual")),
-    "safety-wide": ("safety", all_lock_ins("wide", ("flow",))),
     "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),
     "coverage": ("coverage", misses),
     "coverage-flow": ("coverage", misses_of_worst(("flow, look-ahead", "flow"))),
@@ -816,9 +759,7 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "market-speed": ("market-speed", market_speed),
     "in-short": ("speed", in_short),
     "service": ("service", service_speeds),
-    "spreads": ("", spreads),
     "price": ("price", prices),
-    "yardstick": ("flow", yardstick),
     "flow-policies": ("flow", flow_policies),
     "given-status-quo": ("status_quo", given_status_quo),
     "parts": ("parts", parts),
@@ -835,9 +776,6 @@ VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
         price_of_anonymity("two arms, exponential(50)", "two arms, uniform(0, 100)"),
     ),
     "flow-wrong": ("flow", ended_wrong("Flow", NEAR_ONE)),
-    "two-visits-price": ("flow", price_of_two_visits),
-    "beyond-constant": ("price", beyond_labels("constant")),
-    "beyond-exponential": ("price", beyond_labels("exponential")),
     "price-line": ("league", price_of_anonymity("ten arms in a line")),
 }
 

@@ -72,13 +72,13 @@ def test_bounds_gives_the_limit_with_what_visits_waste(run):
     code, out, _ = run(*arms, "--attributed-runs", "20")
     assert code == 0
     assert "50 rounds apart on average" in out
-    assert "once costs 5 of regret" in out
     (attributed,) = re.findall(r"loses ([\d.]+) ±", out)
     once, twice = re.search(
-        r"waste\n([\d.]+) if every arm is visited once and ([\d.]+)", out
+        r"waste it is ([\d.]+) if every arm is visited once, and ([\d.]+)", out
     ).groups()
-    assert float(once) - float(attributed) == pytest.approx(5, abs=0.02)
-    assert float(twice) - float(attributed) == pytest.approx(10, abs=0.02)
+    # Whole rounds: W = 50 plays of gap 0.1 per long visit, and up to one more.
+    assert 4.9 <= float(once) - float(attributed) <= 5.2
+    assert 9 <= float(twice) - float(attributed) <= 10.3
     assert "With attributed feedback" not in run(*arms, "--attributed-runs", "0")[1]
 
 

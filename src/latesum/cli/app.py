@@ -49,7 +49,7 @@ COMMANDS = {
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
         "theory:show_bounds",
-        "What theory promises for a problem: regret bounds, the price of anonymity, what is least.",
+        "What theory says of a problem: regret bounds, and references with attributed feedback.",
     ),
     "policies": Command(
         "describe:list_policies", "The policies there are, and what each must be told."

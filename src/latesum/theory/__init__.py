@@ -1,8 +1,9 @@
-"""What the paper proves of ODAAF, and what anonymity must cost.
+"""What the paper proves of ODAAF, and what anonymity costs.
 
-Of ODAAF: widths, failure probabilities, regret bounds, a lower bound. Every function names its equation, lemma or theorem by its label in the paper (Pike-Burke, Agrawal,
-Szepesvari, Grunewalder, ICML 2018). What the proofs support is the default; what is printed, where
-it differs, is `corrected=False`.
+Of ODAAF: widths, failure probabilities, regret bounds, a lower bound. Every function names its
+equation, lemma or theorem by its label in the paper (Pike-Burke, Agrawal, Szepesvari, Grunewalder,
+ICML 2018). What the proofs support is the default; what is printed, where it differs, is
+`corrected=False`.
 
 >>> from latesum import theory
 >>> from latesum.policies.schedules import KnownMean
@@ -13,7 +14,13 @@ it differs, is `corrected=False`.
 from latesum.theory.lemmas import failure_probability, half_width
 from latesum.theory.lower import bernoulli_divergence, lai_robbins
 from latesum.theory.regret import arm_regret_bound, regret_bound
-from latesum.theory.visits import LeastPlays, least_plays, limit_with_visits, visit_worth
+from latesum.theory.visits import (
+    LeastPlays,
+    least_plays,
+    limit_with_visits,
+    visit_length,
+    visit_worth,
+)
 from latesum.theory.worst_case import worst_case_regret
 
 __all__ = [
@@ -26,6 +33,7 @@ __all__ = [
     "least_plays",
     "limit_with_visits",
     "regret_bound",
+    "visit_length",
     "visit_worth",
     "worst_case_regret",
 ]
