@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum._render import counted
 from latesum.delays import Delay
 from latesum.delays.parsing import text_of
 from latesum.experiments.loop import Reports
@@ -315,16 +316,22 @@ class StreamInputs:
             each = max(round(self.buckets * share / self.options), 1)
             if each * self.options < self.buckets:
                 about = f"each option once in the first {share:.0%} of the run, then the best"
-                found.append(self._test(label, each, about))
+                rounds = each * self.options * self.bucket_rounds
+                found.append(self._test(label, rounds, about))
         about = "each option for its share of the whole run; the best is known at the end"
-        found.append(self.candidate(EQUAL_SPLIT, "fixed-split", known, about, runnable=False))
+        found.append(self._test(EQUAL_SPLIT, self.horizon, about, runnable=False))
         return found
 
-    def _test(self, label: str, each: int, about: str) -> Candidate:
-        """A test of so many buckets for each option."""
-        rounds = each * self.options * self.bucket_rounds
+    def _test(self, label: str, rounds: int, about: str, *, runnable: bool = True) -> Candidate:
+        """Each option once, in so many rounds in all; buckets soon after a switch do not count."""
+        # Three mean delays after a switch, 95% of what an exponential delay holds back has arrived.
+        late = math.ceil(3 * self.delay().mean / self.bucket_rounds)
+        skipped = min(late, rounds // (2 * self.options * self.bucket_rounds))
         parameters = {"n_arms": self.options, "horizon": rounds}
-        return self.candidate(label, "fixed-split", parameters, about)
+        if skipped:
+            parameters["washout"] = skipped * self.bucket_rounds
+            about += f"; the first {counted(skipped, self.bucket)} of each are not counted"
+        return self.candidate(label, "fixed-split", parameters, about, runnable=runnable)
 
     def _switchback(self, known: Mapping[str, Any]) -> list[Candidate]:
         """The model of markets on one stream; it takes the options' effects to stay as they are."""

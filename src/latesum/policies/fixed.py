@@ -46,11 +46,15 @@ class FixedSplit(PlainMeans):
         n_arms: The number of arms.
         horizon: The number of rounds in all.
         shares: The share of each arm; by default equal shares.
+        washout: The first rounds of each arm, in which late rewards of the one before arrive: they
+            are not counted.
         names: The names of the arms, for sentences.
 
     >>> policy = FixedSplit(2, 1000)
     >>> policy.ask()
     Block(arm=0, rounds=500, purpose='learn', number=1)
+    >>> FixedSplit(2, 1000, washout=100).ask()
+    Block(arm=0, rounds=100, purpose='bridge', number=1)
     """
 
     kind = "fixed-split"
@@ -61,8 +65,10 @@ class FixedSplit(PlainMeans):
         horizon: int,
         *,
         shares: Sequence[float] | None = None,
+        washout: int = 0,
         names: Sequence[str] | None = None,
     ) -> None:
+        self.washout = whole_number(washout, "the rounds that are not counted")
         self.horizon = whole_number(horizon, "the horizon", at_least=1)
         n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         given = [1 / n_arms] * n_arms if shares is None else list(shares)
@@ -76,9 +82,12 @@ class FixedSplit(PlainMeans):
 
     def _next(self) -> Block:
         for arm in self._available():
-            missing = self._quotas[arm] - self._played[arm]
-            if missing > 0:
-                return Block(arm, missing, "learn")
+            played, quota = self._played[arm], self._quotas[arm]
+            uncounted = min(self.washout, quota)
+            if played < uncounted:
+                return Block(arm, uncounted - played, "bridge")
+            if played < quota:
+                return Block(arm, quota - played, "learn")
         best = max(self._available(), key=self._mean)
         return Block(best, self.horizon - self.rounds_told % self.horizon, "commit")
 
