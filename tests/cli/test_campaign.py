@@ -191,7 +191,7 @@ def test_what_ran_before_is_asked_for_and_what_is_not_used_is_said(run, tmp_path
     third = [*NEW[:1], "third", *NEW[2:], "--status-quo", "red", "--history"]
     code, _, err = run(*third, "past.csv")
     assert code == 2
-    assert "odaaf cannot be told what was played before the start" in " ".join(err.split())
+    assert "odaaf cannot use what was played before the start" in " ".join(err.split())
     (tmp_path / "bad.csv").write_text("date,rounds,total\n2026-03-01,5000,many\n")
     code, _, err = run(*third, "bad.csv")
     assert code == 2

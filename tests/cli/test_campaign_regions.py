@@ -85,7 +85,7 @@ def test_how_late_sales_come_is_said_for_any_policy_that_is_told(campaign, tmp_p
     assert "horizon=252,000, mean_delay=6,000.0, uncertainty=0.7" in out
     code, _, err = campaign(2, *stream, "--late", "2 days", "--policy", "round-robin")
     assert code == 2
-    assert "round-robin is not told how late sales come" in err
+    assert "round-robin does not use how late sales come" in err
     code, _, err = campaign(2, *NEW, "--policy", "flow")
     assert code == 2
     assert "a campaign with regions has the policy switchback" in err

@@ -353,7 +353,7 @@ def test_what_ran_before_is_a_part_of_the_settings(operator, campaign):
         "/v1/campaigns/past", json={**SETTINGS, "status_quo": "red", "history": history}
     )
     assert refused.status_code == 422
-    assert "cannot be told what was played before" in refused.json()["error"]
+    assert "cannot use what was played before" in refused.json()["error"]
 
 
 def test_a_campaign_is_changed_over_http(operator, campaign):

@@ -16,9 +16,8 @@ from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._render import counted
 from latesum.campaigns.changes import changed_fields, check_addition, check_new_name, plain_request
 from latesum.campaigns.completeness import effect_on_totals
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import CampaignConfig, check_printable, read_option_name
 from latesum.campaigns.deciding import after_the_end, carry
-from latesum.campaigns.setting_fields import check_printable, read_option_name
 from latesum.campaigns.state import CampaignState, Event
 from latesum.campaigns.store import Writer
 from latesum.errors import NotPossible
@@ -132,7 +131,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
 #: More buckets than this between a campaign's end and its reopening look like a wrong clock.
 _MAX_PAUSE = 100_000
 #: The fields that say which totals count.
-_ABOUT_TOTALS = ("completeness", "full_after", "settling_time", "max_lateness")
+_ABOUT_TOTALS = ("completeness", "settling_time", "max_lateness")
 
 
 class Signature(TypedDict):
@@ -368,7 +367,7 @@ class Request(NamedTuple):
         if self.action == "change":
             changes, before, notes = changed_fields(config, self.body["asked"])
             if not changes.keys().isdisjoint(_ABOUT_TOTALS):
-                after = config.with_saved(changes)
+                after = CampaignConfig.from_json({**config.to_json(), **changes})
                 notes += effect_on_totals(state, after, at)
             return {"changes": changes, "before": before}, " ".join(notes)
         if self.action == "resume" and state.paused is None:

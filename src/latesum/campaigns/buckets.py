@@ -166,17 +166,6 @@ class Buckets:
             f"{later.isoformat(sep=' ', timespec='minutes')}."
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        first = None if self.first is None else self.first.isoformat()
-        return {"every": self.every, "zone": self.zone_name, "first": first}
-
-    @classmethod
-    def from_json(cls, saved: dict[str, Any]) -> Buckets:
-        """The opposite of `to_json`."""
-        first = None if saved["first"] is None else datetime.fromisoformat(saved["first"])
-        return cls(saved["every"], saved["zone"], first)
-
 
 @functools.lru_cache(maxsize=10_000)  # a whole campaign is gone through at every decision
 def _begin(buckets: Buckets, number: int) -> datetime:

@@ -12,14 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
-from latesum.campaigns.config import CHANGEABLE, CampaignConfig
-from latesum.campaigns.market_fields import SWITCHBACK
+from latesum.campaigns.config import (
+    CHANGEABLE,
+    MAX_OPTIONS,
+    SWITCHBACK,
+    CampaignConfig,
+    read_option_name,
+)
 from latesum.campaigns.rows import NO_OPTION
-from latesum.campaigns.setting_fields import read_option_name
 from latesum.errors import NotPossible
 from latesum.policies import registry
-
-MAX_OPTIONS = 100
 
 
 def check_new_name(config: CampaignConfig, name: object, renamed: int | None = None) -> str:

@@ -6,9 +6,8 @@ import itertools
 from datetime import datetime, timedelta
 
 from latesum._durations import duration_text
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import CampaignConfig, Curve
 from latesum.campaigns.rows import Observation
-from latesum.campaigns.setting_fields import Curve
 from latesum.campaigns.state import CampaignState, Value
 
 #: Full buckets that are needed before a curve is fitted to them.

@@ -1,18 +1,25 @@
 """What a campaign is set up with: one model, which Python, the command line and HTTP read from.
 
 It is checked when a campaign is made, and a part of it when that is changed
-(`latesum.campaigns.changes`). A store keeps it as `to_json` writes it; what is read back was
+(`latesum.campaigns.actions`). A store keeps it as `to_json` writes it; what is read back was
 checked then, and is taken as it is.
+
+A validator that depends on other fields finds them in `info.data`: what stands there was read
+before. One that was refused is missing there, and the refusal is already noted.
 """
 
 from __future__ import annotations
 
+import math
+import re
+import secrets
+import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
-import numpy as np
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -20,30 +27,381 @@ from pydantic import (
     Field,
     PlainValidator,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
 )
 
-from latesum._checks import InvalidInput, known_name, shortened
-from latesum._durations import parse_duration
-from latesum.campaigns import setting_fields as fields
+from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
+from latesum._durations import duration_text, parse_duration
 from latesum.campaigns.buckets import KINDS, Buckets, Every
-from latesum.campaigns.market_fields import (
-    SWITCHBACK,
-    pattern_of,
-)
-from latesum.campaigns.rows import Observation, shown_of
+from latesum.campaigns.rows import NO_OPTION, Observation, shown_of
+from latesum.campaigns.rows import read_history as read_past_rows
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
     from latesum.markets import MarketConfig
 
 TimeBasis = Literal["arrival", "decision"]
-
-_Span = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
-
-
+#: The age of a value and the share of the final total that is in by then, in order of age.
+Curve = tuple[tuple[timedelta, float], ...]
+#: The name of the model of markets, which decides for campaigns with regions.
+SWITCHBACK = "switchback"
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+MAX_ROUNDS = 10**12
+MAX_TEXT = 100
+MAX_OPTIONS = 100
+MAX_REGIONS = 200
+DATED = (
+    "say by which time your totals are dated, time_basis='arrival' or 'decision'. By "
+    "arrival: a sale counts on the day it came in, which is what latesum needs. By decision "
+    "(many ad platforms' default): it counts on the day of the click, and yesterday's "
+    "total keeps growing."
+)
+#: Planned for where no horizon is given, and the guess of a delay where none is, in buckets.
+USUAL_HORIZON = 90
+USUAL_DELAY = 1.0
+#: By what share a guess of the mean delay may be wrong.
+_GUESS = 0.7
+#: Parameters that may be given in time; those of policies become rounds.
+_IN_TIME = ("horizon", "mean_delay", "delay_bound")
+#: Parameters of `switchback`, in buckets; `late` is read into `mean_delay` and `sure`.
+_OF_MARKETS = (
+    "horizon",
+    "mean_delay",
+    "sure",
+    "late",
+    "novelty",
+    "amounts",
+    "differing_delays",
+    "stay",
+    "holidays",
+    "report_lag",
+)
+_SQUARED = re.compile(r"\(\s*(.+?)\s*\)\s*(?:\^|\*\*)\s*2")
+_ABOUT = re.compile(r"\s*(?:about|around|~)\s*(.+)", re.IGNORECASE)
+_IN_BUCKETS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*buckets?\s*")
 #: Marks the fields that can be changed while a campaign runs.
 _CHANGEABLE = "changeable"
+
+
+def check_printable(text: str, name: str) -> str:
+    """A text, refused if it holds characters that could disturb a terminal or a page.
+
+    >>> check_printable("rouge foncé", "a name")
+    'rouge foncé'
+    >>> check_printable("red\x1b[2J", "a name")
+    Traceback (most recent call last):
+    ...
+    latesum.errors.InvalidInput: a name has a character that cannot be shown, U+001B; leave it out.
+    """
+    for character in text:
+        # Control and format characters: escapes, line breaks, marks of zero width or of direction.
+        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+            raise InvalidInput(
+                f"{name} has a character that cannot be shown, U+{ord(character):04X}; leave it "
+                "out."
+            )
+    return text
+
+
+def read_text(value: object, name: str) -> str:
+    """A short text that is not empty."""
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= MAX_TEXT:
+        raise InvalidInput(f"{name} is a text of 1 to {MAX_TEXT} characters, not {value!r}.")
+    return check_printable(value.strip(), name)
+
+
+def read_option_name(value: object) -> str:
+    """The name of an option."""
+    return read_text(value, "an option's name")
+
+
+def _read_name(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(NAME_PATTERN, value):
+        raise InvalidInput(
+            f"a campaign's name is up to 64 letters, digits, dots, dashes and underscores, "
+            f"not {value!r}."
+        )
+    return value
+
+
+def _read_options(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise InvalidInput(f"the options are a list of names, not {value!r}.")
+    names = tuple(read_option_name(option) for option in value)
+    if not 2 <= len(names) <= MAX_OPTIONS or len({name.casefold() for name in names}) < len(names):
+        raise InvalidInput(
+            f"give two options with different names, or more, up to {MAX_OPTIONS}, "
+            f"not {list(names)[:MAX_OPTIONS]}."
+        )
+    return names
+
+
+def _read_every(value: Any) -> str:
+    return known_name(value, KINDS, "kind of bucket")
+
+
+def _read_rounds(value: object) -> int:
+    expected = whole_number(value, "the expected rounds of a bucket", at_least=1)
+    if expected > MAX_ROUNDS:
+        raise InvalidInput(f"a bucket has at most {MAX_ROUNDS:,} rounds.")
+    return expected
+
+
+def _read_time_basis(value: object) -> str:
+    if value not in ("arrival", "decision"):  # no default, since a wrong one spoils all
+        raise InvalidInput(DATED)
+    return str(value)
+
+
+def _read_zone(value: Any, info: ValidationInfo) -> str:
+    if not isinstance(value, str) or len(value) > 64:
+        raise InvalidInput("a time zone is a name such as 'Europe/Berlin' or 'UTC'.")
+    zone = Buckets.create("day", value, date(2000, 1, 1)).zone_name
+    return "UTC" if info.data.get("every") == "number" else zone
+
+
+def _read_start(value: Any, info: ValidationInfo) -> datetime | None:
+    every, zone = info.data.get("every"), info.data.get("zone")
+    if every is None or zone is None:
+        return None  # refused already
+    return Buckets.create(every, zone, value).first
+
+
+def _read_regions(value: Any) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise InvalidInput("the regions are a list of names, such as ['north', 'south'].")
+    names = tuple(read_text(each, "a region's name") for each in value)
+    if len(names) == 1:
+        raise InvalidInput("one region is no region: leave the regions out, or name two and more.")
+    if len(names) > MAX_REGIONS:
+        raise InvalidInput(f"a campaign has at most {MAX_REGIONS} regions, not {len(names)}.")
+    if any(len(name) > 64 for name in names):
+        raise InvalidInput("a region's name has at most 64 characters.")
+    if len({name.casefold() for name in names}) < len(names):
+        raise InvalidInput("each region needs a name of its own.")
+    return names
+
+
+def _read_policy(value: Any, info: ValidationInfo) -> str:
+    if value == SWITCHBACK:
+        return SWITCHBACK
+    name = registry.checked_name(value)
+    if info.data.get("regions"):
+        raise InvalidInput(
+            f"{name} decides for one stream; a campaign with regions has the policy switchback."
+        )
+    return name
+
+
+def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
+    """The policy's parameters: spans of time as rounds, those of `switchback` as buckets."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InvalidInput("the parameters of the policy are names with values.")
+    if len(value) > 50:
+        raise InvalidInput("a policy has at most 50 parameters.")
+    every, expected = info.data.get("every"), info.data.get("expected_rounds")
+    policy = info.data.get("policy")
+    if every is None or expected is None or policy is None:
+        return dict(value)  # refused already
+    given, buckets = _without_arms(value, info.data.get("options", ())), Buckets(every)
+    if policy == SWITCHBACK:
+        return _read_market_parameters(given, buckets)
+    given = _without_late(given, registry.accepted_parameters(policy), policy)
+    return {key: _in_rounds(key, each, buckets, expected) for key, each in given.items()}
+
+
+def _without_arms(value: Mapping[str, Any], options: tuple[str, ...]) -> dict[str, Any]:
+    """The parameters without those that follow from the options, as a plan has them."""
+    n_arms, names = value.get("n_arms", len(options)), value.get("names")
+    if options and n_arms != len(options):
+        raise InvalidInput(
+            f"the parameters are for {n_arms} options (n_arms), and here are {len(options)}; plan "
+            "again, or leave n_arms out."
+        )
+    if options and names is not None and list(names) != list(options):
+        raise InvalidInput("the parameter names is not the list of the options; leave it out.")
+    return {key: each for key, each in value.items() if key not in ("n_arms", "names")}
+
+
+def _without_late(given: dict[str, Any], accepted: Any, policy: str) -> dict[str, Any]:
+    """The parameters with `late`, how late sales come as people say it, in those of a policy."""
+    if "late" not in given:
+        return given
+    if "mean_delay" not in accepted:
+        raise InvalidInput(f"{policy} does not use how late sales come; leave it out.")
+    span, sure = _read_late(given)
+    found = {key: each for key, each in given.items() if key != "late"} | {"mean_delay": span}
+    if sure == "guess" and "uncertainty" in accepted:
+        found.setdefault("uncertainty", _GUESS)
+    return found
+
+
+def _read_late(given: Mapping[str, Any]) -> tuple[str, Literal["known", "guess"]]:
+    """How late sales come: the span, and whether it is a guess, as "about 2 days" is."""
+    text = given["late"]
+    if "mean_delay" in given:
+        raise InvalidInput("say how late sales come by late or by mean_delay, not by both.")
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(f"say how late sales come, such as 'about 2 days', not {text!r}.")
+    guessed = _ABOUT.fullmatch(text)
+    return (text.strip(), "known") if guessed is None else (guessed[1].strip(), "guess")
+
+
+def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str, Any]:
+    for name in given:
+        known_name(name, _OF_MARKETS, "parameter of switchback")
+    found = {"horizon": USUAL_HORIZON, **given}
+    if "late" in found:
+        found["mean_delay"], found["sure"] = _read_late(given)
+        del found["late"]
+    if "mean_delay" not in found:
+        found = {"sure": "guess", **found, "mean_delay": USUAL_DELAY}
+    found.setdefault("sure", "known")
+    for name in ("horizon", "mean_delay"):
+        if isinstance(found[name], str):
+            found[name] = _in_buckets(found[name], name, buckets)
+        found[name] = finite_number(found[name], f"the {name} in buckets", at_least=0)
+    horizon = math.ceil(found["horizon"])
+    found["horizon"] = whole_number(horizon, "the horizon in buckets", at_least=1)
+    if "holidays" in found:
+        days = found["holidays"]
+        days = days.split(",") if isinstance(days, str) else days
+        if not isinstance(days, list | tuple):
+            raise InvalidInput("holidays are a list of buckets, such as ['2026-12-25'].")
+        found["holidays"] = [str(day).strip() for day in days]
+    return found
+
+
+def _in_rounds(key: str, value: Any, buckets: Buckets, expected: int) -> Any:
+    """A parameter given in time, or in buckets, as rounds."""
+    if not isinstance(value, str):
+        return value
+    squared = _SQUARED.fullmatch(value) if key == "delay_variance" else None
+    if squared is not None:
+        return (_in_buckets(squared[1], key, buckets) * expected) ** 2
+    if key not in _IN_TIME:
+        return value
+    rounds = _in_buckets(value, key, buckets) * expected
+    return rounds if key == "mean_delay" else math.ceil(rounds)
+
+
+def _in_buckets(text: str, key: str, buckets: Buckets) -> float:
+    counted = _IN_BUCKETS.fullmatch(text)
+    if counted is not None:
+        return float(counted[1])
+    if buckets.length is None:
+        raise InvalidInput(
+            f"{key} cannot be given in time, because the buckets are numbered; give a number, or "
+            "buckets such as '2 buckets'."
+        )
+    return parse_duration(text, key) / buckets.length
+
+
+def _read_range(value: Any) -> tuple[float, float]:
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"the range is the least and the most that a round can bring, such as (0, 250), "
+            f"not {value!r}."
+        ) from None
+    low = finite_number(low, "the least that a round can bring", at_least=-1e12)
+    return low, finite_number(high, "the most that a round can bring", above=low, at_most=1e12)
+
+
+def _read_span(value: Any, info: ValidationInfo) -> timedelta | None:
+    return None if value is None else parse_duration(value, str(info.field_name))
+
+
+def _read_curve(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
+    """The share of a total that is in at each age, or the age from which on it is full."""
+    if value is None or isinstance(value, timedelta):
+        return value
+    if isinstance(value, str):
+        if info.data.get("every") == "number":
+            raise InvalidInput("a curve can be fitted for hours, days and weeks only.")
+        return parse_duration(value.removeprefix("fit").strip(), "completeness")
+    if not isinstance(value, Mapping):
+        raise InvalidInput("completeness is a share for each age, or a text such as 'fit 7 days'.")
+    curve = sorted(
+        (
+            parse_duration(age, "an age in completeness"),
+            finite_number(share, f"the share at {age}", above=0, at_most=1),
+        )
+        for age, share in value.items()
+    )
+    shares = [share for _, share in curve]
+    if not curve or shares != sorted(shares) or shares[-1] != 1:
+        given = {duration_text(age): share for age, share in curve}
+        raise InvalidInput(
+            "completeness gives shares that grow with age and end at 1, such as "
+            f"{{'1 day': 0.6, '3 days': 0.9, '7 days': 1}}, not {given}."
+        )
+    return tuple(curve)
+
+
+def _read_align(value: Any, info: ValidationInfo) -> str | int | None:
+    if value is None:
+        return None
+    if info.data.get("policy") == SWITCHBACK:
+        raise InvalidInput(
+            "switchback knows weekdays by itself and needs no align; for how long a choice stays "
+            "is its parameter stay."
+        )
+    if value == "week" and info.data.get("every") != "number":
+        return "week"
+    if isinstance(value, str):
+        raise InvalidInput(
+            f"align is 'week' (for hours, days and weeks) or a number of buckets, not {value!r}."
+        )
+    aligned = whole_number(value, "align", at_least=2)
+    if aligned > 10_000:
+        raise InvalidInput("align is at most 10,000 buckets.")
+    return aligned
+
+
+def _read_seed(value: object) -> int:
+    if value is None:
+        return secrets.randbits(32)
+    seed = whole_number(value, "the seed")
+    if seed >= 2**53:
+        raise InvalidInput(f"the seed is at most {2**53 - 1}.")
+    return seed
+
+
+def _read_status_quo(value: Any, info: ValidationInfo) -> str:
+    if isinstance(value, str) and value in NO_OPTION:
+        return value
+    return known_name(value, (*info.data.get("options", ()), *NO_OPTION), "status quo")
+
+
+def _read_history(value: Any, info: ValidationInfo) -> tuple[Observation, ...]:
+    known = info.data
+    needed = {"options", "every", "start", "status_quo", "expected_rounds"}
+    if not value or not needed <= set(known):
+        return ()  # nothing is given, or something else is refused already
+    each_bucket = known.get("policy") != SWITCHBACK
+    return read_past_rows(
+        value,
+        known["options"],
+        known["status_quo"],
+        Buckets(known["every"], known.get("zone", "UTC"), known["start"]),
+        known.get("regions", ()),
+        expected_rounds=known["expected_rounds"] if each_bucket else None,
+    )
+
+
+def _or_null(*schemas: dict[str, Any]) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [*schemas, {"type": "null"}]})
+
+
+_SPAN = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
+_SHARES = {"type": "object", "additionalProperties": {"type": "number"}}
+_PAST_ROWS = {"type": "array", "items": {"type": "object", "required": ["bucket"]}}
+_WHOLE = {"type": "integer", "minimum": 2, "maximum": 10_000}
 
 
 class CampaignConfig(BaseModel):
@@ -63,88 +421,63 @@ class CampaignConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[str, BeforeValidator(fields.read_name)] = Field(
-        pattern=fields.NAME_PATTERN, description="Letters, digits, dots, dashes and underscores."
+    name: Annotated[str, BeforeValidator(_read_name)] = Field(
+        pattern=NAME_PATTERN, description="Letters, digits, dots, dashes and underscores."
     )
-    options: Annotated[tuple[str, ...], BeforeValidator(fields.read_options)] = Field(
+    options: Annotated[tuple[str, ...], BeforeValidator(_read_options)] = Field(
         min_length=2, max_length=100, description="The options.", examples=[["red", "blue"]]
     )
-    every: Annotated[
-        Every, BeforeValidator(lambda value: known_name(value, KINDS, "kind of bucket"))
-    ] = Field("day", description="What a bucket is: hour, day, week or number; by default day.")
-    expected_rounds: Annotated[int, BeforeValidator(fields.read_rounds), _CHANGEABLE] = Field(
-        ge=1, le=fields.MAX_ROUNDS, description="Rounds (visitors, ...) in a bucket."
+    every: Annotated[Every, BeforeValidator(_read_every)] = Field(
+        "day", description="What a bucket is: hour, day, week or number; by default day."
     )
-    time_basis: Annotated[TimeBasis, BeforeValidator(fields.read_time_basis)] = Field(
+    expected_rounds: Annotated[int, BeforeValidator(_read_rounds), _CHANGEABLE] = Field(
+        ge=1, le=MAX_ROUNDS, description="Rounds (visitors, ...) in a bucket."
+    )
+    time_basis: Annotated[TimeBasis, BeforeValidator(_read_time_basis)] = Field(
         description="'arrival' or 'decision': whether a total holds what arrived in its bucket "
         "(it should) or what was decided in it."
     )
-    zone: Annotated[str, BeforeValidator(fields.read_zone)] = Field(
+    zone: Annotated[str, BeforeValidator(_read_zone)] = Field(
         "UTC", max_length=64, description="The time zone of hours, days and weeks; by default UTC."
     )
     start: Annotated[
-        datetime | None,
-        BeforeValidator(fields.read_start),
-        WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 40}, {"type": "null"}]}),
+        datetime | None, BeforeValidator(_read_start), _or_null({"type": "string", "maxLength": 40})
     ] = Field(
         None, validate_default=True, description="The first bucket, a date or time; by default now."
     )
-    regions: Annotated[tuple[str, ...], BeforeValidator(fields.read_regions)] = Field(
+    regions: Annotated[tuple[str, ...], BeforeValidator(_read_regions)] = Field(
         (),
-        max_length=fields.MAX_REGIONS,
+        max_length=MAX_REGIONS,
         description="The regions, each of which shows an option of its own; none for one stream.",
         examples=[["north", "south"]],
     )
-    policy: Annotated[str, BeforeValidator(fields.read_policy), _CHANGEABLE] = Field(
+    policy: Annotated[str, BeforeValidator(_read_policy), _CHANGEABLE] = Field(
         "unmix",
         description="A name from `latesum policies`; by default unmix, or with regions switchback.",
         examples=["odaaf"],
     )
-    parameters: Annotated[dict[str, Any], BeforeValidator(fields.read_parameters), _CHANGEABLE] = (
-        Field(
-            default_factory=dict,
-            description="Of the policy; horizon and delays may be given in time or in buckets.",
-            examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
-        )
+    parameters: Annotated[dict[str, Any], BeforeValidator(_read_parameters), _CHANGEABLE] = Field(
+        default_factory=dict,
+        description="Of the policy; horizon and delays may be given in time or in buckets.",
+        examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
     )
-    range: Annotated[tuple[float, float], BeforeValidator(fields.read_range), _CHANGEABLE] = Field(
+    range: Annotated[tuple[float, float], BeforeValidator(_read_range), _CHANGEABLE] = Field(
         (0.0, 1.0),
         description="The least and the most that one round can bring; by default 0 and 1.",
     )
     unit: Annotated[
-        str, BeforeValidator(lambda value: fields.read_text(value, "the unit")), _CHANGEABLE
+        str, BeforeValidator(lambda value: read_text(value, "the unit")), _CHANGEABLE
     ] = Field(
-        "successes",
-        max_length=fields.MAX_TEXT,
-        description="What totals count; by default successes.",
+        "successes", max_length=MAX_TEXT, description="What totals count; by default successes."
     )
     settling_time: Annotated[
-        timedelta,
-        BeforeValidator(lambda value: parse_duration(value, "settling_time")),
-        WithJsonSchema(_Span),
-        _CHANGEABLE,
+        timedelta, BeforeValidator(_read_span), WithJsonSchema(_SPAN), _CHANGEABLE
     ] = Field(timedelta(0), description="How old a total must be to be used; by default 0 days.")
     max_lateness: Annotated[
-        timedelta | None,
-        BeforeValidator(
-            lambda value: None if value is None else parse_duration(value, "max_lateness")
-        ),
-        WithJsonSchema({"anyOf": [_Span, {"type": "null"}]}),
-        _CHANGEABLE,
+        timedelta | None, BeforeValidator(_read_span), _or_null(_SPAN), _CHANGEABLE
     ] = Field(None, description="Values that come later after their bucket's end are not used.")
     completeness: Annotated[
-        fields.Curve | timedelta | None,
-        PlainValidator(fields.read_curve),
-        WithJsonSchema(
-            {
-                "anyOf": [
-                    {"type": "object", "additionalProperties": {"type": "number"}},
-                    {"type": "string", "maxLength": 100},
-                    {"type": "null"},
-                ]
-            }
-        ),
-        _CHANGEABLE,
+        Curve | timedelta | None, PlainValidator(_read_curve), _or_null(_SHARES, _SPAN), _CHANGEABLE
     ] = Field(
         None,
         description="The share of a total that is in at each age ('1 day: 0.6, 7 days: 1'), or "
@@ -152,37 +485,24 @@ class CampaignConfig(BaseModel):
     )
     align: Annotated[
         str | int | None,
-        BeforeValidator(fields.read_align),
-        WithJsonSchema(
-            {
-                "anyOf": [
-                    {"const": "week"},
-                    {"type": "integer", "minimum": 2, "maximum": 10_000},
-                    {"type": "null"},
-                ]
-            }
-        ),
+        BeforeValidator(_read_align),
+        _or_null({"const": "week"}, _WHOLE),
         _CHANGEABLE,
     ] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")
     seed: Annotated[
         int,
-        BeforeValidator(fields.read_seed),
-        WithJsonSchema(
-            {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**53 - 1}, {"type": "null"}]}
-        ),
+        BeforeValidator(_read_seed),
+        _or_null({"type": "integer", "minimum": 0, "maximum": 2**53 - 1}),
     ] = Field(None, validate_default=True, description="For policies that draw at random.")
-
     status_quo: Annotated[
-        str, PlainValidator(fields.read_status_quo), WithJsonSchema({"type": "string"})
+        str, PlainValidator(_read_status_quo), WithJsonSchema({"type": "string"})
     ] = Field(
         "unknown",
         description="What was shown before the start: an option, 'other' (something that is no "
         "option), 'none' (nothing) or 'unknown' (the default).",
     )
     history: Annotated[
-        tuple[Observation, ...],
-        PlainValidator(fields.read_history),
-        WithJsonSchema({"type": "array", "items": {"type": "object", "required": ["bucket"]}}),
+        tuple[Observation, ...], PlainValidator(_read_history), WithJsonSchema(_PAST_ROWS)
     ] = Field(
         (),
         description="Rows before the start, with bucket, rounds, total and shown (by default the "
@@ -197,20 +517,21 @@ class CampaignConfig(BaseModel):
             given: The fields.
             now: The start of timed buckets, where none is given.
         """
-        given = dict(given)
+        given = {"parameters": {}, **given}  # a default is not read, and `switchback` has some
         if given.get("policy") is None:
             given["policy"] = SWITCHBACK if given.get("regions") else "unmix"
-        given.setdefault(
-            "parameters", {}
-        )  # a default is not read, and `switchback` has usual values
         if given.get("start") is None and given.get("every") != "number" and now is not None:
             given["start"] = now
-        try:
-            config = cls.model_validate(given)
-        except ValidationError as error:
-            raise InvalidInput(_sentence(error, cls)) from None
+        config = cls._validated(given)
         config.check_policy()
         return config
+
+    @classmethod
+    def _validated(cls, given: Mapping[str, Any]) -> CampaignConfig:
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            raise _refusal(error) from None
 
     def check_policy(self) -> None:
         """Refuse a policy that cannot be built or cannot decide: now, not at the first bucket."""
@@ -221,8 +542,8 @@ class CampaignConfig(BaseModel):
             return
         if self.history and "history" not in registry.accepted_parameters(self.policy):
             raise InvalidInput(
-                f"{self.policy} cannot be told what was played before the start; leave the "
-                "history out, or choose another policy."
+                f"{self.policy} cannot use what was played before the start; leave the history "
+                "out, or choose another policy."
             )
         try:
             self.build_policy().ask()
@@ -237,18 +558,11 @@ class CampaignConfig(BaseModel):
         """The configuration with other values in some fields, read as those of a new campaign are.
 
         The policy is not built; `check_policy` does that.
-
-        Args:
-            given: The other values.
         """
         kept = {name: getattr(self, name) for name in type(self).model_fields if name != "history"}
         if self.curve is not None:
             kept["completeness"] = dict(self.curve)
-        try:
-            changed = type(self).model_validate({**kept, **given})
-        except ValidationError as error:
-            raise InvalidInput(_sentence(error, type(self))) from None
-        return changed.model_copy(update={"history": self.history})
+        return self._validated({**kept, **given}).model_copy(update={"history": self.history})
 
     def with_options(self, options: Sequence[str]) -> CampaignConfig:
         """The same with one option more, or with another name for one."""
@@ -256,10 +570,6 @@ class CampaignConfig(BaseModel):
         if quo in self.options:
             quo = options[self.option(quo)]
         return self.model_copy(update={"options": tuple(options), "status_quo": quo})
-
-    def with_saved(self, changes: Mapping[str, Any]) -> CampaignConfig:
-        """The same with other values in some fields, as `to_json` has them."""
-        return self.from_json({**self.to_json(), **changes})
 
     @cached_property
     def buckets(self) -> Buckets:
@@ -278,7 +588,7 @@ class CampaignConfig(BaseModel):
         return len(self.options)
 
     @property
-    def curve(self) -> fields.Curve | None:
+    def curve(self) -> Curve | None:
         """The share of a total that is in at each age, where it was declared."""
         return self.completeness if isinstance(self.completeness, tuple) else None
 
@@ -298,8 +608,7 @@ class CampaignConfig(BaseModel):
             return None
         return (
             f"{self.policy} takes it that nothing ran before the start: what arrives late from "
-            "then is "
-            "counted for the first options that are shown."
+            "then is counted for the first options that are shown."
         )
 
     def region(self, name: object) -> str:
@@ -328,6 +637,8 @@ class CampaignConfig(BaseModel):
 
     def build_policy(self) -> Policy:
         """The policy, knowing nothing; `simulate(..., seed=...)` draws from the same generator."""
+        import numpy as np
+
         accepted = registry.accepted_parameters(self.policy)
         extra: dict[str, Any] = {}
         if "names" in accepted:
@@ -347,7 +658,7 @@ class CampaignConfig(BaseModel):
         return registry.build(self.policy, **parameters)
 
     def build_market(self, first: int = 1, *, rounds_known: bool = True) -> MarketConfig:
-        """What the model of markets is told of the campaign.
+        """The configuration of the model of markets.
 
         Args:
             first: The bucket that is the model's bucket 0: the first that was asked for.
@@ -355,88 +666,75 @@ class CampaignConfig(BaseModel):
         """
         from latesum.markets import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 
-        told, quo = self.parameters, self.status_quo
+        given, quo = self.parameters, self.status_quo
         is_option = quo in self.options
-        pattern, phase = pattern_of(self.buckets, first)
+        pattern, phase = self._pattern(first)
         return MarketConfig(
             self.options,
-            told["horizon"],
+            given["horizon"],
             self.regions or ("",),
-            delay=DelayPrior(told["mean_delay"], told["sure"]),
+            delay=DelayPrior(given["mean_delay"], given["sure"]),
             status_quo=quo if is_option else NOTHING if quo == "none" else NOT_KNOWN,
             pattern=pattern,
             phase=phase,
-            holidays=tuple(self.buckets.number(day) - first for day in told.get("holidays", ())),
-            novelty=told.get("novelty", 0.0),
+            holidays=tuple(self.buckets.number(day) - first for day in given.get("holidays", ())),
+            novelty=given.get("novelty", 0.0),
             dated=self.time_basis,
-            amounts=told.get("amounts", "counts"),
-            differing_delays=told.get("differing_delays"),
+            amounts=given.get("amounts", "counts"),
+            differing_delays=given.get("differing_delays"),
             rounds_known=rounds_known,
-            report_lag=told.get("report_lag", 0),
-            period=told.get("stay"),
+            report_lag=given.get("report_lag", 0),
+            period=given.get("stay"),
             seed=self.seed,
         )
 
+    def _pattern(self, bucket: int) -> tuple[Literal["weekday", "hour", "none"], int]:
+        """The pattern of demand that repeats, and where in it a bucket lies."""
+        if self.every not in ("day", "hour"):
+            return "none", 0
+        begin = self.buckets.begin(bucket).astimezone(ZoneInfo(self.zone))
+        if self.every == "day":
+            return "weekday", begin.weekday()
+        return "hour", 24 * begin.weekday() + begin.hour
+
     def to_json(self) -> dict[str, Any]:
-        """As plain values, as stores keep it. What ran before is there if something did."""
-        before: dict[str, Any] = {}
-        if self.status_quo != "none" or self.history:
-            before = {
-                "status_quo": self.status_quo,
-                "history": [row[:5] for row in self.history],
-            }
-        if self.regions:
-            before["regions"] = list(self.regions)
+        """As plain values, as stores keep it; spans of time are in seconds."""
+        saved = {name: getattr(self, name) for name in type(self).model_fields}
+        completeness = self.completeness
         return {
-            "name": self.name,
+            **saved,
             "options": list(self.options),
-            "policy": self.policy,
-            "parameters": self.parameters,
-            "buckets": self.buckets.to_json(),
-            "expected_rounds": self.expected_rounds,
-            "time_basis": self.time_basis,
-            "seed": self.seed,
+            "regions": list(self.regions),
             "range": list(self.range),
-            "unit": self.unit,
+            "start": None if self.start is None else self.start.isoformat(),
             "settling_time": self.settling_time.total_seconds(),
             "max_lateness": None
             if self.max_lateness is None
             else self.max_lateness.total_seconds(),
-            "completeness": self.curve
-            and [[age.total_seconds(), share] for age, share in self.curve],
-            "full_after": None if self.full_after is None else self.full_after.total_seconds(),
-            "align": self.align,
-            **before,
+            "completeness": completeness.total_seconds()
+            if isinstance(completeness, timedelta)
+            else completeness and [[age.total_seconds(), share] for age, share in completeness],
+            "history": [list(row[:5]) for row in self.history],
         }
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> CampaignConfig:
         """The opposite of `to_json`; nothing is checked again, since time zones and policies
         change."""
-        buckets = Buckets.from_json(saved["buckets"])
-        kept = {
-            key: saved[key]
-            for key in ("name", "policy", "expected_rounds", "time_basis", "seed", "unit", "align")
+        start, curve = saved["start"], saved["completeness"]
+        read: dict[str, Any] = {
+            "options": tuple(saved["options"]),
+            "regions": tuple(saved["regions"]),
+            "range": tuple(saved["range"]),
+            "start": None if start is None else datetime.fromisoformat(start),
+            "settling_time": _seconds(saved["settling_time"]),
+            "max_lateness": _seconds(saved["max_lateness"]),
+            "completeness": tuple((timedelta(seconds=age), share) for age, share in curve)
+            if isinstance(curve, list)
+            else _seconds(curve),
+            "history": tuple(map(_past_row, saved["history"])),
         }
-        curve = saved["completeness"]
-        return cls.model_construct(
-            **kept,
-            options=tuple(saved["options"]),
-            parameters=dict(saved["parameters"]),
-            every=buckets.every,
-            zone=buckets.zone_name,
-            start=buckets.first,
-            range=tuple(saved["range"]),
-            settling_time=timedelta(seconds=saved["settling_time"]),
-            max_lateness=_seconds(saved["max_lateness"]),
-            completeness=_seconds(saved["full_after"])
-            if curve is None
-            else tuple((timedelta(seconds=age), share) for age, share in curve),
-            # Campaigns of earlier versions took it that nothing ran before.
-            status_quo=saved.get("status_quo", "none"),
-            history=tuple(map(_past_row, saved.get("history", ()))),
-            regions=tuple(saved.get("regions", ())),
-        )
+        return cls.model_construct(**{**saved, **read})
 
 
 #: The fields that can be changed while a campaign runs.
@@ -445,30 +743,28 @@ CHANGEABLE = tuple(
 )
 
 
+def _seconds(value: float | None) -> timedelta | None:
+    return None if value is None else timedelta(seconds=value)
+
+
 def _past_row(saved: Sequence[Any]) -> Observation:
     region, bucket, rounds, shown, total = saved
     state: Literal["known", "pending"] = "pending" if total is None else "known"
     return Observation(region, bucket, rounds, shown_of(shown), total, state)
 
 
-def _seconds(value: float | None) -> timedelta | None:
-    return None if value is None else timedelta(seconds=value)
-
-
-def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
-    """The first thing that is wrong, in a sentence."""
-    problem = error.errors(include_url=False)[0]
+def _refusal(error: ValidationError) -> InvalidInput:
+    """The first thing that is wrong."""
+    problem, fields = error.errors(include_url=False)[0], CampaignConfig.model_fields
     field = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
         try:
-            known_name(field, model.model_fields, "field")
+            known_name(field, fields, "field")
         except InvalidInput as refusal:
-            return str(refusal)
+            return refusal
     if problem["type"] == "missing":
-        if field == "time_basis":
-            return fields.DATED
-        return f"{field} is missing: {model.model_fields[field].description}"
+        missing = f"{field} is missing: {fields[field].description}"
+        return InvalidInput(DATED if field == "time_basis" else missing, field=field)
     if problem["type"] == "value_error":
-        wrong = problem["ctx"]["error"]
-        return str(wrong)
-    return f"{field} cannot be {shortened(repr(problem['input']))}."
+        return InvalidInput(str(problem["ctx"]["error"]), field=field)
+    return InvalidInput(f"{field} cannot be {shortened(repr(problem['input']))}.", field=field)

@@ -272,7 +272,7 @@ class CampaignState:
             case "rename-option":
                 self._rename(body["option"], body["name"])
             case "change":
-                self.config = self.config.with_saved(body["changes"])
+                self.config = CampaignConfig.from_json({**self.config.to_json(), **body["changes"]})
             case "file form" | "import refused":  # these change nothing here
                 pass
             case _:

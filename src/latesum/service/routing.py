@@ -10,7 +10,7 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
-from latesum.campaigns.setting_fields import NAME_PATTERN
+from latesum.campaigns.config import NAME_PATTERN
 from latesum.service.auth import Holders
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ClientLeft, Refused

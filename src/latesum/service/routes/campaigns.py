@@ -11,9 +11,8 @@ from fastapi.responses import JSONResponse
 from latesum._checks import InvalidInput
 from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
 from latesum.campaigns.describing import describe_event
-from latesum.campaigns.setting_fields import NAME_PATTERN
 from latesum.campaigns.state import Event
 from latesum.campaigns.tables import TableName
 from latesum.campaigns.vocabulary import CampaignStatus
