@@ -46,6 +46,7 @@ if _TYPE_CHECKING:
         Bernoulli,
         Beta,
         Calendar,
+        CompositeProblem,
         Constant,
         Discrete,
         FieldProblem,
@@ -69,7 +70,8 @@ _HOMES = {
     ),
     "latesum.service.client": "Client",
     "latesum.simulation": (
-        "Background Bernoulli Beta Calendar Constant Discrete FieldProblem Problem Reporting "
+        "Background Bernoulli Beta Calendar CompositeProblem Constant Discrete FieldProblem Problem "
+        "Reporting "
         "Reward Scaled Uniform World"
     ),
 }
@@ -101,6 +103,7 @@ __all__ = [
     "Block",
     "Calendar",
     "Client",
+    "CompositeProblem",
     "Constant",
     "Discrete",
     "FieldProblem",

@@ -23,6 +23,7 @@ SURFACE = [
     "Beta",
     "CLW",
     "Calendar",
+    "CompositeProblem",
     "Campaign",
     "Client",
     "Constant",

@@ -22,7 +22,7 @@ from latesum.experiments.results import Results, Rows
 from latesum.experiments.run import Run
 from latesum.experiments.spec import POLICY, WORLD, RunSpec
 from latesum.policies import Play, PolicySpec
-from latesum.simulation import FieldProblem, Problem
+from latesum.simulation import CompositeProblem, FieldProblem, Problem
 
 #: Whom a reward that arrives is credited to: "paid", the arm that earned it; "playing", the arm
 #: that is played when it arrives.
@@ -120,8 +120,8 @@ def compare_attributed(
     horizon = whole_number(horizon, "the horizon", at_least=1)
     replications = whole_number(replications, "the number of replications", at_least=1)
     known_name(credit, get_args(Credit), "way to credit rewards")
-    if isinstance(problem, FieldProblem):
-        raise InvalidInput("attributed feedback needs a Problem, not a FieldProblem.")
+    if isinstance(problem, FieldProblem | CompositeProblem):
+        raise InvalidInput(f"attributed feedback needs a Problem, not a {type(problem).__name__}.")
     attributed = credit == "paid"
     specs = [PlayedElsewhere(problem, name, horizon, seed, attributed) for name in policies]
     if beside is not None:

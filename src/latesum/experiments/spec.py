@@ -25,7 +25,7 @@ from latesum.attributed import run as run_attributed
 from latesum.experiments.loop import Loop, Reports
 from latesum.experiments.run import BaselineRun, Run
 from latesum.policies import Policy, PolicySpec
-from latesum.simulation import FieldProblem, Problem, Reporting, Reward, World
+from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reporting, Reward, World
 from latesum.simulation.problem_data import plain_part, problem_data, problem_from
 from latesum.simulation.rewards import reward_text
 
@@ -297,10 +297,10 @@ class RunSpec:
                 raise InvalidInput(
                     f"{policy.name} begins with nothing in flight: leave `status_quo` out."
                 )
-            if isinstance(problem, FieldProblem):
+            if isinstance(problem, FieldProblem | CompositeProblem):
                 raise InvalidInput(
                     f"{policy.name} has attributed feedback; it runs on a Problem, not on a "
-                    "FieldProblem."
+                    f"{type(problem).__name__}."
                 )
             if self.reports != Reports():
                 raise InvalidInput(

@@ -1,6 +1,7 @@
 """What nature does: rewards, and a problem that plays blocks."""
 
 from latesum.simulation.calendar import Calendar
+from latesum.simulation.composite import CompositeProblem
 from latesum.simulation.field import FieldProblem
 from latesum.simulation.problem import Problem
 from latesum.simulation.reporting import Background, Reporting
@@ -12,6 +13,7 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Calendar",
+    "CompositeProblem",
     "Constant",
     "Discrete",
     "FieldProblem",

@@ -10,12 +10,13 @@ from latesum._checks import InvalidInput, known_name
 from latesum._plugins import signature_of
 from latesum.delays.parsing import text_of
 from latesum.simulation.calendar import Calendar
+from latesum.simulation.composite import CompositeProblem
 from latesum.simulation.field import FieldProblem
 from latesum.simulation.problem import Problem
 from latesum.simulation.reporting import Background, Reporting
 from latesum.simulation.rewards import reward_text
 
-_KEYS = ("arms", "delay", "calendar", "background", "reporting")
+_KEYS = ("arms", "delay", "parts", "calendar", "background", "reporting")
 
 
 def problem_data(problem: Problem | str) -> dict[str, Any] | str:
@@ -35,6 +36,8 @@ def problem_data(problem: Problem | str) -> dict[str, Any] | str:
         "arms": [reward_text(arm) for arm in problem.arms],
         "delay": delays[0] if len(set(delays)) == 1 else delays,
     }
+    if isinstance(problem, CompositeProblem):
+        data["parts"] = problem.parts
     for key in ("calendar", "background", "reporting"):
         part = getattr(problem, key, None)
         if part is not None:
@@ -52,6 +55,10 @@ def problem_from(data: Mapping[str, Any] | str) -> Any:
         return data
     for key in data:
         known_name(key, _KEYS, "part of a problem")
+    if "parts" in data:
+        if others := sorted(set(data) - {"arms", "delay", "parts"}):
+            raise InvalidInput(f"a problem with parts has no {others[0]}.")
+        return CompositeProblem(data["arms"], data["delay"], parts=data["parts"])
     field = {
         "calendar": _calendar(data.get("calendar")),
         "background": _built(Background, data.get("background"), "background"),

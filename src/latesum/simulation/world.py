@@ -247,15 +247,7 @@ class World:
         A play i rounds ago still has to arrive if its delay exceeds i. The last plays are looked at
         one by one, those before in blocks, as in `_play_far_tail`.
         """
-        what: Reward | int
-        if isinstance(status_quo, int) and not isinstance(status_quo, bool):
-            what, delay = status_quo, self._check(status_quo, 0)[0].delay
-        else:  # what is no arm has the delay that most arms have
-            what, delay = (
-                as_reward(status_quo),
-                statistics.mode(each.delay for each in self._sources),
-            )
-        refuse_endless(delay)
+        what, delay = self._status_quo(status_quo)
         rng, table = self._rng, delay.table
         ages = [np.arange(table.spread)]
         waits = [delay.draw(table.spread, rng) - ages[0]]
@@ -268,6 +260,17 @@ class World:
         wait, age = wait[wait > 0], age[wait > 0]
         earned = self._earned_before(what, age)
         self._carry_on(wait, earned)
+
+    def _status_quo(self, status_quo: Reward | float | str) -> tuple[Reward | int, Delay]:
+        """What ran before, an arm or a reward, and how late its rewards come."""
+        what: Reward | int
+        if isinstance(status_quo, int) and not isinstance(status_quo, bool):
+            what, delay = status_quo, self._check(status_quo, 0)[0].delay
+        else:  # what is no arm has the delay that most arms have
+            what = as_reward(status_quo)
+            delay = statistics.mode(each.delay for each in self._sources)
+        refuse_endless(delay)
+        return what, delay
 
     def _earned_before(self, what: Reward | int, ages: Integers) -> Floats:
         """What an arm or a reward earned in rounds before the start, counted backwards from it."""
