@@ -8,7 +8,7 @@ from latesum import InvalidInput
 from latesum._plugins import POLICIES
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.moving import export_campaign, exported_log, replay_log
+from latesum.campaigns.moving import export_campaigns, exported_log, replay_log
 from latesum.policies import RoundRobin
 
 GIVEN = {
@@ -61,7 +61,9 @@ def test_a_history_is_kept_with_the_campaign_and_replayed(tmp_path):
     given = {**GIVEN, "status_quo": "red", "history": ROWS}
     with Campaign.create(**given, store=tmp_path / "c.db") as campaign:
         campaign.decide("2026-03-01")
-        exported = json.loads(json.dumps(export_campaign(campaign.store, "banner")))
+        exported = json.loads(
+            json.dumps(export_campaigns(campaign.store, "banner")["campaigns"][0])
+        )
         reopened = Campaign.open("banner", store=campaign.store).config
     assert reopened == CampaignConfig.read(given)
     assert reopened.build_policy().history[0] == (1, 5000, 100.0)

@@ -10,7 +10,12 @@ from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_event
-from latesum.campaigns.moving import export_campaign, exported_log, replay_log, restore_campaign
+from latesum.campaigns.moving import (
+    export_campaigns,
+    exported_log,
+    replay_log,
+    restore_campaigns,
+)
 from latesum.errors import Deleted, NotPossible, UnknownBucket
 from latesum.policies import registry
 
@@ -339,7 +344,7 @@ def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
     says = r"campaign 'banner' was deleted on 20.* by ada: a wrong start"
     for act in (other.decide, other.status, lambda: other.record(1, total=3), other.state,
                 lambda: Campaign.open("banner", store=store),
-                lambda: other.pause(**ME), lambda: export_campaign(store, "banner")):  # fmt: skip
+                lambda: other.pause(**ME), lambda: export_campaigns(store, "banner")):  # fmt: skip
         with pytest.raises(Deleted, match=says):
             act()
     assert store.campaigns() == []
@@ -399,9 +404,9 @@ def test_an_exported_and_restored_campaign_is_changed_alike(new_campaign, clock,
     campaign.add_option("D", **ME)
     campaign.change(align="week", **ME)
     days(campaign, clock, 4)
-    exported = json.loads(json.dumps(export_campaign(campaign.store, "banner")))
+    (exported,) = json.loads(json.dumps(export_campaigns(campaign.store, "banner")))["campaigns"]
     with Store(tmp_path / "other.db") as store:
-        restore_campaign(store, exported)
+        restore_campaigns(store, [exported])
         there = Campaign.open("banner", store=store, clock=clock)
         assert there.current_config() == campaign.config
         assert there.decide() == campaign.decide()

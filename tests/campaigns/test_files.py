@@ -18,7 +18,7 @@ from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.describing import describe_event
 from latesum.campaigns.importing import import_totals
-from latesum.campaigns.moving import export_all, exported_campaigns, replay_log, restore_all
+from latesum.campaigns.moving import export_campaigns, read_export, replay_log, restore_campaigns
 from latesum.campaigns.tables import TABLES
 from latesum.errors import BadFile
 from latesum.files import FileForm
@@ -283,18 +283,20 @@ def test_all_campaigns_in_one_file_and_back(tmp_path, clock, new_campaign):
     one = started(new_campaign, clock)
     started(new_campaign, clock, name="second")
     one.record("2026-03-02", total=5)
-    whole = json.loads(json.dumps(export_all(one.store)))
+    whole = export_campaigns(one.store)
     assert whole["moved"] == {}
+    both = read_export(json.dumps(whole))
     with Store(tmp_path / "other.db") as other:
-        assert restore_all(other, exported_campaigns(whole)) == ["banner", "second"]
+        assert restore_campaigns(other, both) == ["banner", "second"]
         assert other.log(other.find("banner").id) == one.history()
         with pytest.raises(InvalidInput, match="nothing was restored: banner, second"):
-            restore_all(other, exported_campaigns(whole))
+            restore_campaigns(other, both)
         with pytest.raises(InvalidInput, match="2 campaigns, so leave --name out"):
-            restore_all(other, exported_campaigns(whole), "third")
-        assert restore_all(other, exported_campaigns(whole["campaigns"][0]), "third") == ["third"]
-    with pytest.raises(InvalidInput, match="not an exported campaign"):
-        restore_all(one.store, exported_campaigns({"latesum_campaigns": 1, "campaigns": [7]}))
+            restore_campaigns(other, both, "third")
+        assert restore_campaigns(other, both[:1], "third") == ["third"]
+    for wrong in ('{"latesum_campaigns": 1, "campaigns": [7]}', "[]", '{"latesum_campaigns": 2}'):
+        with pytest.raises(InvalidInput, match="not an export of a version"):
+            read_export(wrong)
 
 
 def test_rows_in_python_and_files_say_the_same(campaign):

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.importing import import_totals
-from latesum.campaigns.moving import export_all, exported_campaigns, restore_all
+from latesum.campaigns.moving import export_campaigns, restore_campaigns
 from latesum.errors import BadFile, BadRows
 from latesum.files import FileForm
 from latesum.files.totals import read_totals
@@ -220,13 +220,13 @@ def decided(tmp_path_factory):
         )  # fmt: skip
         for bucket in range(1, 301):
             campaign.decide(bucket)
-        return export_all(store)
+        return export_campaigns(store)["campaigns"]
 
 
 @pytest.fixture
 def two(store, clock, decided):
     """That campaign, which two processes have open."""
-    restore_all(store, exported_campaigns(decided))
+    restore_campaigns(store, decided)
     one, other = (Campaign.open("banner", store=store, clock=clock) for _ in range(2))
     return one, other
 

@@ -5,7 +5,7 @@ import itertools
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import plays_at
 from latesum.campaigns.moving import (
-    export_campaign,
+    export_campaigns,
     exported_log,
     replay_log,
 )
@@ -82,9 +82,9 @@ def test_a_bucket_that_was_not_asked_for_goes_on_with_the_number_before(new_camp
 def test_a_replay_notices_another_number(new_campaign, clock):
     campaign = new_campaign()
     run(campaign, clock, 3)
-    exported = export_campaign(campaign.store, campaign.name)
-    decision = next(each for each in exported["log"] if each[2] == "decision" and each[3] == 2)
-    assert decision[4]["number"] == 1
-    decision[4]["number"] = 2
+    (exported,) = export_campaigns(campaign.store, campaign.name)["campaigns"]
+    decision = next(each for each in exported["log"] if each[1] == "decision" and each[2] == 2)
+    assert decision[3]["number"] == 1
+    decision[3]["number"] = 2
     found = replay_log(CampaignConfig.from_json(exported["config"]), exported_log(exported))
-    assert [each.bucket for each in found][:1] == [2]
+    assert [taken.bucket for taken, _ in found][:1] == [2]

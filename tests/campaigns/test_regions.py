@@ -12,11 +12,11 @@ from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import market_rows
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import (
-    export_campaign,
+    export_campaigns,
     exported_log,
     move_campaign,
     replay_log,
-    restore_campaign,
+    restore_campaigns,
 )
 from latesum.errors import BadFile, NotPossible, UnknownBucket
 
@@ -310,9 +310,9 @@ def test_a_mistake_or_an_order_does_not_become_the_choice(make, clock):
 def test_a_campaign_with_regions_is_exported_restored_and_moved(make, clock, store, tmp_path):
     campaign = make(history=past_rows())
     live(campaign, clock, 12)
-    exported = json.loads(json.dumps(export_campaign(store, "offers")))
+    (exported,) = json.loads(json.dumps(export_campaigns(store, "offers")))["campaigns"]
     assert exported_log(exported) == campaign.history()
-    restore_campaign(store, exported, "again")
+    restore_campaigns(store, [exported], "again")
     again = Campaign.open("again", store=store, clock=clock)
     assert again.history() == campaign.history()
     with Store(tmp_path / "other.db") as target:

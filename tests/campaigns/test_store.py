@@ -31,7 +31,7 @@ def append(store, campaign, count, first_bucket=1):
 class TestContract:
     def test_1_a_campaign_is_made_once(self, store):
         made = store.create("one", SETTINGS, NOW)
-        assert made.config == SETTINGS
+        assert store.config(made.id) == SETTINGS
         assert made.created_at == NOW
         assert store.find("one") == made
         with pytest.raises(InvalidInput, match="already"):

@@ -125,7 +125,7 @@ PAGES = (
 )
 def test_what_the_page_shows_of_regions(browser, site, clock, scheme, width, height, pages):
     clock.day = 30
-    if "looked-at" not in {each.name for each in site.store.heads()}:
+    if "looked-at" not in {each.name for each in site.store.campaigns()}:
         grown(site, clock, "looked-at")
     visitor = Visitor(browser, site.address, site.secrets["operate"], scheme, width, height)
     page = visitor.page

@@ -142,7 +142,7 @@ class Campaign(CampaignActions):
         self.stored = stored
         self.clock = clock
         #: What it is set up with, as far as this process knows; `current_config` asks the store.
-        self.config = self.first_config = CampaignConfig.from_json(stored.config)
+        self.config = self.first_config = CampaignConfig.from_json(store.config(stored.id))
         self._owns_store = owns_store
         self._lock = threading.RLock()
         self._log = _Log(store, stored.id, self.first_config)

@@ -42,12 +42,10 @@ from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
 
 _campaigns, _log = schema.campaigns, schema.log
 # Made once, because to build a statement takes longer than to run it.
-_HEAD = select(
-    _campaigns.c.name,
-    _campaigns.c.head,
-    _campaigns.c.moved_to,
-    _campaigns.c.deleted,
-).where(_campaigns.c.id == bindparam("of"))
+# The configuration is read apart from the rest: it may have a history of 10,000 rows.
+_LISTED = select(*(column for column in _campaigns.c if column.name != "config"))
+_HEAD = _LISTED.where(_campaigns.c.id == bindparam("of"))
+_CONFIG = select(_campaigns.c.config).where(_campaigns.c.id == bindparam("of"))
 _HEAD_LOCKED = _HEAD.with_for_update()
 _SET_HEAD = (
     update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
@@ -62,26 +60,15 @@ _LOG_AFTER = (
 )
 
 
-class Head(NamedTuple):
-    """Which campaigns there are and how far their logs go, without what they are set up with."""
-
-    id: int
-    name: str
-    head: int
-    moved: bool
-    archived: bool
-
-
 class Stored(NamedTuple):
-    """A campaign as the store has it."""
+    """A campaign in the store: `head` is the sequence of its newest event."""
 
     id: int
     name: str
     created_at: datetime
-    config: dict[str, Any]
     head: int
     moved_to: str | None
-    archived: bool = False
+    archived: bool
 
 
 class Store:
@@ -139,11 +126,7 @@ class Store:
             return None
 
     def failure(self, error: DBAPIError) -> str:
-        """What the database says is wrong, and what to do about it, in sentences.
-
-        Args:
-            error: What the database raised.
-        """
+        """What the database says is wrong, and what to do about it, in sentences."""
         said = str(error.orig).strip().split("\n")[0].rstrip(".")
         free = self.free_bytes()
         if "is full" in said or ("disk I/O" in said and free is not None and free < _FULL_DISK):
@@ -170,14 +153,7 @@ class Store:
     def create(
         self, name: str, config: dict[str, Any], at: datetime, events: Iterable[Event] = ()
     ) -> Stored:
-        """Make a campaign, with an empty log or with these events in it.
-
-        Args:
-            name: The campaign's name.
-            config: What it is set up with, as JSON values.
-            at: The time now.
-            events: The first events of its log.
-        """
+        """Make a campaign, with an empty log or with these events in it."""
         row = {"name": name, "created_at": _text(at), "config": _json(config), "head": 0}
         try:
             with self._transaction() as connection:
@@ -198,42 +174,30 @@ class Store:
 
     def campaigns(self) -> list[Stored]:
         """All campaigns, oldest first; those that were deleted are left out."""
-        query = select(_campaigns).where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
+        query = _LISTED.where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
         with self.engine.connect() as connection:
             return [_stored(row) for row in connection.execute(query)]
 
-    def heads(self) -> list[Head]:
-        """All campaigns that were not deleted, oldest first, by the newest event of each."""
-        columns = _campaigns.c
-        query = select(columns.id, columns.name, columns.head, columns.moved_to, columns.archived)
-        query = query.where(columns.deleted.is_(None)).order_by(columns.id)
+    def config(self, campaign: int) -> dict[str, Any]:
+        """What a campaign was created with, as JSON values."""
         with self.engine.connect() as connection:
-            return [
-                Head(row[0], row[1], row[2], row[3] is not None, row[4] is not None)
-                for row in connection.execute(query)
-            ]
+            found = connection.execute(_CONFIG, {"of": campaign}).scalar_one()
+        config: dict[str, Any] = json.loads(found)
+        return config
 
     def check_there(self, campaign: int) -> None:
-        """Raise `Deleted` if a campaign was deleted.
-
-        Args:
-            campaign: The campaign's id.
-        """
+        """Raise `Deleted` if a campaign was deleted."""
         with self.engine.connect() as connection:
             _refuse_deleted(connection.execute(_HEAD, {"of": campaign}).one())
 
     def tombstones(self) -> list[str]:
         """What became of the campaigns that were deleted, a sentence for each."""
-        query = select(_campaigns).where(_campaigns.c.deleted.is_not(None))
+        query = _LISTED.where(_campaigns.c.deleted.is_not(None))
         with self.engine.connect() as connection:
             return [_epitaph(row) for row in connection.execute(query.order_by(_campaigns.c.id))]
 
     def find(self, name: str) -> Stored:
-        """The campaign of this name.
-
-        Args:
-            name: The campaign's name.
-        """
+        """The campaign of this name."""
         with self.engine.connect() as connection:
             found = _find(connection, name)
         if found is None:
@@ -251,31 +215,17 @@ class Store:
         return found
 
     def log(self, campaign: int, after: int = 0) -> list[Event]:
-        """The events of a campaign with a sequence above `after`.
-
-        Args:
-            campaign: The campaign's id.
-            after: The sequence after which to begin.
-        """
+        """The events of a campaign with a sequence above `after`."""
         with self.engine.connect() as connection:
             return _read_log(connection, campaign, after)
 
     def head(self, campaign: int) -> int:
-        """The sequence of the newest event of a campaign.
-
-        Args:
-            campaign: The campaign's id.
-        """
+        """The sequence of the newest event of a campaign."""
         with self.engine.connect() as connection:
             return int(connection.execute(_HEAD, {"of": campaign}).one().head)
 
     def newest_of(self, campaign: int, kind: str) -> Event | None:
-        """The newest event of a kind, if there is one.
-
-        Args:
-            campaign: Its number in the store.
-            kind: As the log has it.
-        """
+        """The newest event of a kind, if there is one."""
         table = schema.log
         query = select(table).where(table.c.campaign == campaign, table.c.kind == kind)
         with self.engine.connect() as connection:
@@ -283,12 +233,7 @@ class Store:
         return None if row is None else _event(row)
 
     def decisions(self, campaign: int, bucket: int) -> dict[str, Event]:
-        """The decisions for a bucket that were taken, by region.
-
-        Args:
-            campaign: The campaign's id.
-            bucket: The bucket's number.
-        """
+        """The decisions for a bucket that were taken, by region."""
         table = schema.log
         query = select(table).where(
             table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
@@ -298,11 +243,7 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
-        """Be the one who writes to a campaign; all is written at the end of the block, or nothing.
-
-        Args:
-            campaign: The campaign's id.
-        """
+        """Be the one who writes to a campaign; all is written at the end of the block, or nothing."""
         with self._transaction() as connection:
             writer = Writer(connection, campaign)
             yield writer
@@ -406,7 +347,7 @@ def _read_log(connection: Connection, campaign: int, after: int) -> list[Event]:
 
 
 def _find_row(connection: Connection, name: str) -> Any:
-    return connection.execute(select(_campaigns).where(_campaigns.c.name == name)).one_or_none()
+    return connection.execute(_LISTED.where(_campaigns.c.name == name)).one_or_none()
 
 
 def _find(connection: Connection, name: str) -> Stored | None:
@@ -429,10 +370,8 @@ def _epitaph(row: Any) -> str:
 
 
 def _stored(row: Any) -> Stored:
-    created = datetime.fromisoformat(row.created_at)
-    config = json.loads(row.config)
-    archived = row.archived is not None
-    return Stored(row.id, row.name, created, config, row.head, row.moved_to, archived)
+    created, archived = datetime.fromisoformat(row.created_at), row.archived is not None
+    return Stored(row.id, row.name, created, row.head, row.moved_to, archived)
 
 
 def _event(row: Any) -> Event:

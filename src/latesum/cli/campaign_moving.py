@@ -31,11 +31,16 @@ def replay(
         with opened(campaign) as found:
             config, events = found.first_config, found.history()
     else:
-        exported = read_export(read_text(file))
+        campaigns = read_export(read_text(file))
+        if len(campaigns) != 1:
+            raise InvalidInput(f"the file has {len(campaigns)} campaigns; replay one by one.")
+        (exported,) = campaigns
         config, events = CampaignConfig.from_json(exported["config"]), exported_log(exported)
     mismatches = replay_log(config, events)
-    for each in mismatches:
-        print(f"{each.label}: decided {each.decided}, would be {each.now} by this version")
+    for taken, now in mismatches:
+        label = f"{taken.label} {taken.region}".rstrip()
+        then, would = (f"{each.option} ({each.purpose})" for each in (taken, now))
+        print(f"{label}: decided {then}, would be {would} by this version")
     decisions = sum(event.kind == "decision" for event in events)
     print(f"{decisions - len(mismatches)} of {decisions} decisions come out the same.")
     if mismatches:
@@ -48,13 +53,13 @@ def export(
     everything: Annotated[bool, typer.Option("--all", help="All campaigns of the store.")] = False,
 ) -> None:
     """Write a campaign with its whole log into a file, or all campaigns."""
-    from latesum.campaigns.moving import export_all, export_campaign
+    from latesum.campaigns.moving import export_campaigns
 
     if everything:
         if campaign is not None:
             raise InvalidInput("--all are all campaigns; leave --campaign out.")
         with opened_store() as store:
-            whole = export_all(store)
+            whole = export_campaigns(store)
         write_text(file, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
         print(f"{len(whole['campaigns'])} campaigns: {file}")
         if whole["moved"]:
@@ -62,9 +67,9 @@ def export(
             print(f"Not there, because they were moved to another store: {names}.")
         return
     with opened(campaign) as found:
-        exported = export_campaign(found.store, found.name)
+        exported = export_campaigns(found.store, found.name)
     write_text(file, json.dumps(exported, indent=1, ensure_ascii=False) + "\n")
-    print(f"{len(exported['log'])} events: {file}")
+    print(f"{len(exported['campaigns'][0]['log'])} events: {file}")
 
 
 def restore(
@@ -72,11 +77,11 @@ def restore(
     name: Annotated[str | None, typer.Option(help="Under another name.")] = None,
 ) -> None:
     """Make a campaign from a file that `export` wrote, or all of one from `export --all`."""
-    from latesum.campaigns.moving import exported_campaigns, read_export, restore_all
+    from latesum.campaigns.moving import read_export, restore_campaigns
 
-    exported = exported_campaigns(read_export(read_text(file)))
+    exported = read_export(read_text(file))
     with opened_store() as store:
-        names = restore_all(store, exported, name)
+        names = restore_campaigns(store, exported, name)
         print(f"Restored to {store.place}: {', '.join(names)}.")
 
 

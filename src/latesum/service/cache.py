@@ -21,7 +21,7 @@ from latesum._checks import InvalidInput
 from latesum.campaigns.buckets import When
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.state import Decision
-from latesum.campaigns.store import Head, Store, Stored
+from latesum.campaigns.store import Store, Stored
 from latesum.campaigns.view import Status
 from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
@@ -253,24 +253,24 @@ class CampaignCache:
 
     async def summaries(self, *, archived: bool = False) -> list[CampaignSummary]:
         """What a list shows of every campaign that was not moved away, oldest first."""
-        heads = await self.workers.run(self.workers.readers, self.store.heads)
-        here = [each for each in heads if not each.moved and (archived or not each.archived)]
+        heads = await self.workers.run(self.workers.readers, self.store.campaigns)
+        here = [each for each in heads if not each.moved_to and (archived or not each.archived)]
         found = [await self._summary(each) for each in here]
         return [each for each in found if each is not None]
 
     async def renew_summaries(self, pause: float) -> list[CampaignSummary]:
         """Make every summary anew, with pauses, so that those who wait for something come first."""
-        heads = await self.workers.run(self.workers.readers, self.store.heads)
+        heads = await self.workers.run(self.workers.readers, self.store.campaigns)
         found = []
         for each in heads:
-            if not each.moved and not each.archived:
+            if not each.moved_to and not each.archived:
                 summary = await self._summary(each, renew=True)
                 if summary is not None:
                     found.append(summary)
                 await asyncio.sleep(pause)
         return found
 
-    async def _summary(self, head: Head, *, renew: bool = False) -> CampaignSummary | None:
+    async def _summary(self, head: Stored, *, renew: bool = False) -> CampaignSummary | None:
         """The summary of a campaign, of one that cannot be read too; None if it was deleted meanwhile."""
         try:
             cached = await self.of(head.name)

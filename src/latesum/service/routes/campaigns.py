@@ -87,7 +87,7 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
                 stored = store.find(name)  # another process was faster
             except UnknownCampaign:  # there was one, and it was deleted
                 raise Refused(409, str(refused)) from None
-    there = CampaignConfig.from_json(stored.config)
+    there = CampaignConfig.from_json(store.config(stored.id))
     if new.get("seed") is None:
         given["seed"] = there.seed
     if CampaignConfig.read(given, now=there.start).to_json() != there.to_json():
