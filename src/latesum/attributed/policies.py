@@ -143,7 +143,6 @@ class QPMD(AttributedPolicy):
             "kl-ucb++": the same with ln(x (1 + ln^2 x)), x = max(1, T / (K n_i)), for ln n;
             "thompson": the largest draw from Beta(1 + sum, 1 + n_i - sum);
             "fixed": always the same arm.
-        n_arms: The number of arms.
         exploration: The factor of "ucb1", 2 by default.
         horizon: The number of rounds, for "kl-ucb++".
         arm: The arm that "fixed" plays.
@@ -341,7 +340,6 @@ class DUCB(AttributedPolicy):
     Args:
         delay: The distribution F of the delay, one for all arms or one for each, as a delay or as
             text.
-        n_arms: The number of arms.
         epsilon: Widens the index.
         cdf_horizon: The lag from which on F is taken as 1 if the delay is unbounded; otherwise that
             is the delay's bound.

@@ -27,7 +27,6 @@ def check(delay: Delay, *, seed: int = 1) -> None:
 
     Args:
         delay: the delay, whose function is registered.
-        seed: the seed of the draws.
 
     >>> from latesum import delays
     >>> check(delays.exponential(50).clipped(75))

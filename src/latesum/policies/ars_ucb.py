@@ -27,10 +27,8 @@ class ARSUCB(PlainMeans):
     the best, its next block follows at once.
 
     Args:
-        n_arms: The number of arms.
         growth: The power by which blocks grow.
         exploration: The factor in the upper bound.
-        names: The names of the arms, for sentences.
 
     >>> policy = ARSUCB(2)
     >>> policy.tell(0, 1, 1), policy.tell(1, 1, 0)

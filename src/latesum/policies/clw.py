@@ -22,11 +22,8 @@ class CLW(Policy):
     is at least one round before the measured one.
 
     Args:
-        n_arms: The number of arms.
-        horizon: The number of rounds in all, T.
         delay_bound: The delay's largest value.
         step_size: The step size of Exp3; by default the paper's.
-        names: The names of the arms, for sentences.
 
     >>> policy = CLW(2, 1_000, delay_bound=4)
     >>> policy.ask().purpose

@@ -16,9 +16,7 @@ def check(policy: Policy, *, seed: int = 0, steps: int = 40) -> None:
     """Run the whole conformance suite on a policy; it raises `NotConforming` at the first breach.
 
     Args:
-        policy: The policy; it is left as it is.
         seed: For the histories that it is told.
-        steps: The length of a history.
 
     >>> from latesum.policies import ODAAF
     >>> check(ODAAF(3, 5_000, mean_delay=10))

@@ -43,12 +43,9 @@ class FixedSplit(PlainMeans):
     """Each arm once, for its share of the horizon; then the best: a before-and-after test.
 
     Args:
-        n_arms: The number of arms.
-        horizon: The number of rounds in all.
         shares: The share of each arm; by default equal shares.
         washout: The first rounds of each arm, in which late rewards of the one before arrive: they
             are not counted.
-        names: The names of the arms, for sentences.
 
     >>> policy = FixedSplit(2, 1000)
     >>> policy.ask()
@@ -95,11 +92,6 @@ class FixedSplit(PlainMeans):
 class RoundRobin(PlainMeans):
     """The arms in turn, `block` rounds each, for ever.
 
-    Args:
-        n_arms: The number of arms.
-        block: The length of a block.
-        names: The names of the arms, for sentences.
-
     >>> policy = RoundRobin(3, block=50)
     >>> policy.tell(0, 50, 20)
     >>> policy.ask()
@@ -145,12 +137,6 @@ class RoundRobin(PlainMeans):
 
 class Oracle(PlainMeans):
     """Always the best arm, which it was told: what no policy can beat.
-
-    Args:
-        n_arms: The number of arms.
-        horizon: The number of rounds in all.
-        best_arm: The best arm.
-        names: The names of the arms, for sentences.
 
     >>> Oracle(2, 1000, best_arm=1).ask()
     Block(arm=1, rounds=1000, purpose='commit', number=1)

@@ -41,7 +41,6 @@ class Flow(Policy):
     heavier than that of an exponential law of the same mean.
 
     Args:
-        n_arms: The number of arms.
         horizon: The number of rounds in all, or None if it is not known (the index is then KL-UCB,
             or UCB1). Past its horizon the policy goes on, as if the horizon were the present.
         mean_delay: The delay's mean or an upper estimate of it. Overstating it only costs regret,
@@ -64,8 +63,6 @@ class Flow(Policy):
             it is for a long time.
         history: Segments that were played before the start, oldest first, as (arm, rounds, total
             or None); `status_quo` is then what ran before the first of them.
-        names: The names of the arms, for sentences.
-        rng: The generator to draw from.
 
     >>> policy = Flow(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()

@@ -35,14 +35,10 @@ class ODAAF(Policy):
     be an upper bound.
 
     Args:
-        n_arms: The number of arms.
-        horizon: The number of rounds in all, T.
-        mean_delay: The delay's mean.
         first_tolerance: D_1, 1/2 in the paper's text and 1 in its figures.
         bridge: Whether there is a bridge after each phase; by default where the schedule needs it.
         order: The order of the arms in a phase: "fixed", or "leader first" (from the second phase
             on, which the paper's figures need).
-        names: The names of the arms, for sentences.
 
     >>> policy = ODAAF(2, 250_000, mean_delay=50)
     >>> policy.ask()

@@ -27,7 +27,6 @@ class CompositeProblem(Problem):
     Policies need no change: a part that comes late is like a smaller reward that does.
 
     Args:
-        arms: As for `Problem`.
         delay: As for `Problem`; it must have a bound.
         parts: The number of equal parts of a reward, each with a delay of its own; or "spread": of
             every reward the share P(delay = k) arrives k rounds later.

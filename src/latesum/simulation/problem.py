@@ -126,7 +126,6 @@ class Problem:
         """A world in which nothing has been played yet, or something has always been played.
 
         Args:
-            rng: The generator to draw from.
             status_quo: What was played until now, for ever: an arm (a whole number), a reward or
                 its mean that is no arm, or None: nothing, so that nothing is in flight.
             at: The round in which the world begins, for means that change; negative if it begins

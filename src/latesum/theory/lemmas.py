@@ -15,12 +15,6 @@ def half_width(schedule: Schedule, phase: int, tolerance: float, horizon: int) -
     eq. (wmgen) for ODAAF, (wmbounded) for ODAAF-B, (wmvar) for ODAAF-V; the naive one opens the
     paper's last appendix. The n_m are chosen so that it is at most half the tolerance.
 
-    Args:
-        schedule: What the policy knows of the delay.
-        phase: The phase m, from 1 on.
-        tolerance: Its tolerance D.
-        horizon: The number of rounds in all, T.
-
     >>> from latesum.policies.schedules import KnownBound
     >>> half_width(KnownBound(50, 100), phase=3, tolerance=1 / 8, horizon=250_000) <= 1 / 16
     True
@@ -43,9 +37,6 @@ def failure_probability(
     two-sided Hoeffding bound, so one side of it is half.
 
     Args:
-        schedule: What the policy knows of the delay.
-        tolerance: The tolerance D of the phase.
-        horizon: The number of rounds in all, T.
         sides: Whether one side or both sides count; by default as the lemma is stated.
 
     >>> from latesum.policies.schedules import KnownMean, Naive

@@ -17,10 +17,6 @@ def lai_robbins(means: Sequence[float], horizon: int) -> float:
     a player of the plain bandit can draw the delays himself, add up, and so use any policy for
     late sums, with the same regret.
 
-    Args:
-        means: The mean of each arm.
-        horizon: The number of rounds, T.
-
     >>> round(lai_robbins([0.5, 0.6], 250_000), 2)
     60.89
     """
@@ -35,10 +31,6 @@ def lai_robbins(means: Sequence[float], horizon: int) -> float:
 
 def bernoulli_divergence(p: float, q: float) -> float:
     """kl(p, q), the Kullback-Leibler divergence of Bernoulli(q) from Bernoulli(p).
-
-    Args:
-        p: The mean of the first law.
-        q: The mean of the second.
 
     >>> bernoulli_divergence(0.5, 0.5), bernoulli_divergence(0.5, 1)
     (0.0, inf)

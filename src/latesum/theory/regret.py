@@ -28,12 +28,6 @@ def arm_regret_bound(
     theorem of the last appendix for the naive approach. It needs T G^2 > 1 and refuses anything
     else: an arm with a smaller gap costs at most T G < sqrt(T).
 
-    Args:
-        schedule: What the policy knows of the delay.
-        gap: How far the arm's mean is below the best, G.
-        horizon: The number of rounds, T.
-        corrected: Whether to use the corrected constants in place of the printed ones.
-
     >>> from latesum.policies.schedules import KnownMean
     >>> round(arm_regret_bound(KnownMean(50), 0.1, 250_000))
     32688
@@ -64,12 +58,6 @@ def regret_bound(
     probabilities of Lemmas probelimjstar, probelimjstar3 and probelimjstar4 gives 192 / threshold
     for ODAAF and 768 / threshold for B and V. The best split is taken, so that the bound is never
     above T times the largest gap.
-
-    Args:
-        schedule: What the policy knows of the delay.
-        gaps: How far the mean of each arm is below the best.
-        horizon: The number of rounds, T.
-        corrected: Whether to use the corrected bound in place of the printed one.
 
     >>> from latesum.policies.schedules import KnownMean
     >>> round(regret_bound(KnownMean(50), [0.1, 0], 250_000))         # no better than T G

@@ -28,12 +28,6 @@ def worst_case_regret(
     Corollary regbounded (ODAAF-B) needs d <= sqrt(T ln(K) / K) + E for its rate; with a larger
     bound the number is still valid and a warning says that the rate is not.
 
-    Args:
-        schedule: What the policy knows of the delay.
-        n_arms: The number of arms, K.
-        horizon: The number of rounds, T.
-        corrected: Whether to use the corrected bound in place of the printed one.
-
     >>> from latesum.policies.schedules import KnownMean
     >>> round(worst_case_regret(KnownMean(50), 2, 25_000_000))
     404106

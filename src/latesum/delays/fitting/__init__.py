@@ -57,7 +57,6 @@ def fit(
         stopped_at: The first bucket in which all options were off, for totals around a step.
         started_at: The first bucket in which all options were on, for totals around a step.
         background: What comes per bucket without the options, for totals around a step.
-        level: The level of the confidence limits.
         seed: For limits that are drawn; the same seed gives the same limits.
         form: How a file is written, where that cannot be seen.
 

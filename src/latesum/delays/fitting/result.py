@@ -81,7 +81,6 @@ class FittedDelay:
         unit: The name of the time unit.
         basis: What the data are, such as "1,000 single delays".
         observations: The number of delays, or of totals.
-        level: The level of the confidence limits.
         mean: The mean delay.
         variance: The variance of the delay.
         quantiles: The quantiles of some shares.
@@ -138,11 +137,7 @@ class FittedDelay:
         return Tabulated.from_curve(self.curve, scale)
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """The share that has arrived over time, with its limits; written to `path` if given.
-
-        Args:
-            path: The file to write, if any.
-        """
+        """The share that has arrived over time, with its limits; written to `path` if given."""
         figure = figure_class()(figsize=(7.2, 4.2), layout="constrained")
         axes = figure.subplots()
         grid, low, high = self.band
