@@ -115,7 +115,7 @@ def test_version(run):
         ([*COMPARE, "--status-quo", "2"], "no arm 2"),
         ([*COMPARE, "--history", "100"], "a history needs status_quo"),
         ([*COMPARE, "--out", "no/such/folder/x.parquet"], "does not exist"),
-        (["schedule", "--horizon", "100"], "must be told --mean-delay"),
+        (["schedule", "--horizon", "100"], "must be given --mean-delay"),
         (
             ["schedule", "--horizon", "100", "--mean-delay", "1", "--delay-bound", "2"],
             "leave it out",

@@ -178,7 +178,7 @@ def test_policies_that_need_a_bound_ask_for_it():
 
     fitted = delays.fit([1, 2, 2, 5, 9])
     told = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
-    with pytest.raises(InvalidInput, match=r"must be told the delay bound.*say the largest delay"):
+    with pytest.raises(InvalidInput, match=r"must be given the delay bound.*say the largest delay"):
         PolicySpec.parse("odaaf-b").given(told)
     told = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
     assert told["delay_bound"] == 90

@@ -126,7 +126,7 @@ def test_policies_are_told_what_is_true_of_the_problem():
     problem = Problem([0.5, 0.6, 0.1], ["uniform(0, 10)", "constant(30)", "poisson(4)"])
     known = knowledge(problem, 100)
     assert (known["mean_delay"], known["delay_variance"], known["delay_bound"]) == (30, 10, None)
-    with pytest.raises(InvalidInput, match="must be told the delay bound"):
+    with pytest.raises(InvalidInput, match="must be given the delay bound"):
         policy_for("odaaf-b", problem, 100)
     told = policy_for("odaaf-b(delay_bound=90, mean_delay=2)", problem, 100)
     assert (told.parameters["delay_bound"], told.parameters["mean_delay"]) == (90, 2)

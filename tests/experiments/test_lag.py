@@ -25,7 +25,7 @@ class Watched(RoundRobin):
         self.told = [*self.told, list(play)]
 
     def _next(self):
-        Watched.decisions.append((self.rounds_told, self.told))
+        Watched.decisions.append((self.rounds_played, self.told))
         return super()._next()
 
 

@@ -25,7 +25,7 @@ def spec(problem, text, horizon, **more):
 def test_a_policy_knows_what_was_played(text, reports):
     """Told all plays again, a fresh policy knows the same and asks for the same."""
     run = spec(TWO_ARMS, text, 30_000, reports=reports).run(3)
-    assert sum(play.rounds for play in run.plays) == run.policy.rounds_told == 30_000
+    assert sum(play.rounds for play in run.plays) == run.policy.rounds_played == 30_000
     again = run.policy.replay(run.plays)
     assert again.to_state() == run.policy.to_state()
     assert again.ask() == run.policy.ask()
@@ -48,7 +48,7 @@ def test_late_totals_are_told_when_they_are_known():
     policy = ODAAF(2, 20_000, mean_delay=50)
     loop = Loop(world, policy, Reports(100, lag=250))
     loop.play(10_000)
-    assert policy.rounds_told == 9_600  # at the last decision, after round 9,900
+    assert policy.rounds_played == 9_600  # at the last decision, after round 9,900
 
 
 class Stubborn(ODAAF):

@@ -105,7 +105,7 @@ def test_a_run_that_is_played_on_begins_as_it_was():
 
 def test_policies_after_are_those_of_the_run():
     made = simulate(PROBLEM, Flow(3, 5_000, mean_delay=5), 5_000, seed=2)
-    told = [policy.rounds_told for policy in made.policies_after([1, 700, 5_000])]
+    told = [policy.rounds_played for policy in made.policies_after([1, 700, 5_000])]
     ends = made.ends.tolist()
     assert told == [ends[1], next(end for end in ends if end >= 700), 5_000]
     *_, last = made.policies_after([5_000])

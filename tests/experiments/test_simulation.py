@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not():
 def test_the_policy_handed_over_is_a_template():
     policy = POLICY.fresh()
     simulate(PROBLEM, policy, 10_000, seed=1)
-    assert policy.rounds_told == 0
+    assert policy.rounds_played == 0
 
 
 def test_regret_grows_by_the_gap_in_every_round_of_a_worse_arm():

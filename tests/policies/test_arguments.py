@@ -109,7 +109,7 @@ class Half(Policy):
             if self._left[arm]:
                 return Block(arm, self._left[arm], "learn")
         best = max(self._available(), key=lambda arm: self._sums[str(arm)])
-        return Block(best, 500 - self.rounds_told % 500, "commit")
+        return Block(best, 500 - self.rounds_played % 500, "commit")
 
 
 @pytest.mark.parametrize("seed", range(3))

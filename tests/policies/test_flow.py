@@ -232,7 +232,7 @@ def test_estimates_of_a_real_history_hold_the_truth():
 
 def test_an_arm_whose_totals_never_come_is_tried_again_now_and_then():
     policy, tries = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0)), 0
-    while policy.rounds_told < 50_000:
+    while policy.rounds_played < 50_000:
         arm, rounds, purpose, number, _ = policy.ask()
         tries += arm == 1
         policy.tell(arm, rounds, None if arm == 1 else 0.5 * rounds, purpose, number)

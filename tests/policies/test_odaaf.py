@@ -14,7 +14,7 @@ from latesum.policies.base import Play
 def _follow(policy, means, until):
     """Play what is asked, with totals as expected, and return the blocks."""
     blocks = []
-    while policy.rounds_told < until:
+    while policy.rounds_played < until:
         asked = policy.ask()
         blocks.append(asked)
         policy.tell(
@@ -111,7 +111,7 @@ def test_no_arm_is_learned_from_more_than_the_phase_needs(data):
         policy.tell(*asked[:2], data.draw(st.integers(0, asked.rounds)) * 1.0, *asked[2:4])
         plays = [row.plays for row in policy.estimates() if row.active]
         phases = [0, *policy.phase_rounds]
-        if policy.rounds_told < policy.horizon:
+        if policy.rounds_played < policy.horizon:
             assert phases.index(max(plays)) - phases.index(min(plays)) <= 1
 
 

@@ -88,7 +88,7 @@ def test_policies_that_are_told_conform(lookahead, status_quo, history):
 @pytest.mark.parametrize("lookahead", [False, True])
 def test_a_history_is_known_and_does_not_count_towards_the_horizon(lookahead):
     policy = Flow(3, 6_000, mean_delay=8.0, lookahead=lookahead, history=HISTORY)
-    assert policy.rounds_told == 0
+    assert policy.rounds_played == 0
     assert [row.plays for row in policy.estimates()] == [90, 400, 0]
     assert policy.ask().arm == 2  # the only one that was never tried
     again = from_state(json.loads(json.dumps(policy.to_state())))
@@ -121,7 +121,7 @@ def test_fresh_replaces_the_history():
     assert told.fresh().history == told.history
     assert [row.plays for row in policy.estimates()] == [500, 0]
     assert policy.fresh(history=[]).estimates()[0].plays == 0
-    with pytest.raises(InvalidInput, match="ODAAF cannot be told"):
+    with pytest.raises(InvalidInput, match="ODAAF takes no history"):
         ODAAF(2, 1_000, mean_delay=5).fresh(history=[])
 
 

@@ -52,7 +52,7 @@ class _LateRiser(_Stubborn):
     kind = "late-riser"
 
     def _next(self):
-        return Block(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
+        return Block(1 if self.rounds_played >= 10_000 else 0, 1_000, "learn")
 
 
 @pytest.fixture

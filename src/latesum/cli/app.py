@@ -52,7 +52,7 @@ COMMANDS = {
         "What theory says of a problem: regret bounds, and references with attributed feedback.",
     ),
     "policies": Command(
-        "describe:list_policies", "The policies there are, and what each must be told."
+        "describe:list_policies", "The policies there are, and what each must be given."
     ),
     "delays": Command(
         "delays_fit:delays_command",

@@ -19,7 +19,7 @@ _WIDTH = 60
 
 
 def list_policies() -> None:
-    """The policies there are, and what each must be told."""
+    """The policies there are, and what each must be given."""
     table = new_table(None, ["policy", "is told", "what it does"])
     for column in table.columns[1:]:
         column.justify = "left"

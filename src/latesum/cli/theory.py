@@ -43,7 +43,7 @@ def show_schedule(
     for name in given:
         option = "--" + name.replace("_", "-")
         if name in accepted and name not in told:
-            raise InvalidInput(f"{policy} must be told {option}.")
+            raise InvalidInput(f"{policy} must be given {option}.")
         if name not in accepted and name in told:
             raise InvalidInput(f"{policy} does not use {option}; leave it out.")
     built = registry.build(

@@ -86,7 +86,7 @@ class ARSUCB(PlainMeans):
         known = self._rounds[arm]
         if known == 0:  # played, and its totals are not known yet
             return -math.inf
-        spread = self.exploration * math.log(self.rounds_told) / known
+        spread = self.exploration * math.log(self.rounds_played) / known
         return self._sums[arm] / known + math.sqrt(spread)
 
     def _next(self) -> Block:

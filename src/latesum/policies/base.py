@@ -98,8 +98,8 @@ class Policy(ABC):
     #: a turn.
     takes_new_options: ClassVar[bool] = False
 
-    rounds_told: int
-    _asked: Block | None  # the answer of `ask`, until something is told
+    rounds_played: int
+    _asked: Block | None  # the answer of `ask`, until something was played
     _open: Play | None  # the block that the next tell may go on with ...
     _unplayed: int  # ... and how many of the rounds that it was asked for are left
     _highest: int  # the highest number of a block so far
@@ -182,7 +182,7 @@ class Policy(ABC):
             else:
                 self._before = self._memory()
         self._asked, self._open = None, play
-        self.rounds_told += play.rounds
+        self.rounds_played += play.rounds
         self._learn(play)
 
     def number_for(self, arm: int, purpose: Purpose) -> int:
@@ -220,7 +220,7 @@ class Policy(ABC):
         rng: np.random.Generator | None = None,
         history: Iterable[Sequence[Any]] | None = None,
     ) -> Self:
-        """The same policy, knowing nothing of what was told.
+        """The same policy, knowing nothing of what was played.
 
         `rng` and `history` (what was played before the start) take the place of its own.
         """
@@ -228,7 +228,7 @@ class Policy(ABC):
         vars(new).update(vars(self))
         if history is not None:
             if "history" not in saving.arguments_of(type(self)):
-                raise InvalidInput(f"{type(self).__name__} cannot be told what was played before.")
+                raise InvalidInput(f"{type(self).__name__} takes no history.")
             vars(new)["history"] = check_history(history, self.n_arms)
         if rng is not None and self.random:
             new._seeded = saving.generator_state(rng)
@@ -237,7 +237,7 @@ class Policy(ABC):
         return new
 
     def copy(self) -> Self:
-        """The same policy, knowing the same; what one is told later, the other does not know."""
+        """The same policy, knowing the same; what one learns later, the other does not know."""
         new = object.__new__(type(self))
         vars(new).update(vars(self))
         before, new._before = self._before, self._memory()
@@ -246,7 +246,7 @@ class Policy(ABC):
         return new
 
     def replay(self, plays: Iterable[Play | Sequence[Any]]) -> Self:
-        """A fresh policy that was told `plays`: how late and restated totals come in."""
+        """A fresh policy that learned `plays`: how late and restated totals come in."""
         new = self.fresh()
         for play in plays:
             new.tell(*play)
@@ -344,7 +344,7 @@ class Policy(ABC):
         if state["open"] is not None:
             policy._open = Play(*state["open"])
             if policy.learns_from == "blocks":
-                policy.rounds_told += policy._open.rounds
+                policy.rounds_played += policy._open.rounds
                 policy._learn(policy._open)
         policy._unplayed, policy._highest = state["unplayed"], state["highest"]
         return policy
@@ -357,7 +357,7 @@ class Policy(ABC):
 
     @abstractmethod
     def _learn(self, play: Play) -> None:
-        """Take in a whole block (or a segment, see `learns_from`); `rounds_told` includes it."""
+        """Take in a whole block (or a segment, see `learns_from`); `rounds_played` includes it."""
 
     @abstractmethod
     def _next(self) -> Block:
@@ -413,17 +413,17 @@ class Policy(ABC):
     # Book-keeping.
 
     def _begin(self) -> None:
-        self.rounds_told = self._unplayed = self._highest = 0
+        self.rounds_played = self._unplayed = self._highest = 0
         self._asked = self._open = None
         self._before, self._dropped = (0, None, None), frozenset()
         self._rng = None if self._seeded is None else saving.generator_in(self._seeded)
 
     def _memory(self) -> tuple[int, Any, Any]:
         generator = None if self._rng is None else saving.generator_state(self._rng)
-        return self.rounds_told, self._snapshot(), generator
+        return self.rounds_played, self._snapshot(), generator
 
     def _go_back(self) -> None:
-        self.rounds_told, learned, generator = self._before
+        self.rounds_played, learned, generator = self._before
         if generator is not None:
             self._rng = saving.generator_in(generator)
         self._restore(learned)
@@ -436,7 +436,7 @@ class Policy(ABC):
         purpose: Purpose | None,
         number: int | None,
     ) -> Play:
-        """What was told, made right or refused."""
+        """A play, made right or refused."""
         arm = self._checked_arm(arm)
         if not (type(rounds) is int and rounds >= 1):
             rounds = whole_number(rounds, "rounds played", at_least=1)

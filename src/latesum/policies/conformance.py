@@ -16,7 +16,7 @@ def check(policy: Policy, *, seed: int = 0, steps: int = 40) -> None:
     """Run the whole conformance suite on a policy; it raises `NotConforming` at the first breach.
 
     Args:
-        seed: For the histories that it is told.
+        seed: For the histories that it learns.
 
     >>> from latesum.policies import ODAAF
     >>> check(ODAAF(3, 5_000, mean_delay=10))
@@ -125,12 +125,12 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
                 rest = asked._replace(rounds=short)
                 _require(
                     parts.ask() == rest,
-                    "when part of a block was told, `_next` must ask for what is left of it: "
-                    f"after {asked.rounds - short} of {asked} were told, {parts.ask()} was asked "
+                    "when part of a block was played, `_next` must ask for what is left of it: "
+                    f"after {asked.rounds - short} of {asked} were played, {parts.ask()} was asked "
                     f"for, not {rest}.",
                 )
         parts.tell(play.arm, left, seen, play.purpose, play.number)
-        _same(whole, parts, "a block told in segments must be learned as one told whole")
+        _same(whole, parts, "a block played in segments must be learned as one played whole")
 
 
 def segments_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -138,20 +138,20 @@ def segments_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -
     if policy.learns_from == "blocks":
         return
     one, other = policy.fresh(), policy.fresh()
-    told: list[Play] = []
+    segments: list[Play] = []
     for play in _history(policy.fresh(), rng, steps):
         left = play.rounds
         while left:
             some = int(rng.integers(1, left + 1))
             total = None if play.total is None else float(rng.integers(0, some + 1))
-            told.append(play._replace(rounds=some, total=total))
-            one.tell(*told[-1])
+            segments.append(play._replace(rounds=some, total=total))
+            one.tell(*segments[-1])
             _check_block(policy, one.ask())
             one = type(policy).from_state(json.loads(json.dumps(one.to_state())))
-            other.tell(*told[-1])
+            other.tell(*segments[-1])
             left -= some
     _same(one, other, "the same segments must lead to the same decisions")
-    _same(one, policy.replay(told), "replayed segments must lead to the same decisions")
+    _same(one, policy.replay(segments), "replayed segments must lead to the same decisions")
 
 
 def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -190,7 +190,7 @@ def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int
 
 
 def replay_equals_history(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A policy that lived through a history is the same as one that is told it afterwards."""
+    """A policy that lived through a history is the same as one that replays it."""
     lived = policy.fresh()
     plays = _history(lived, rng, steps)
     _same(lived, lived.replay(plays), "a replay must lead to the same decisions")
@@ -293,7 +293,7 @@ def goes_on_past_its_horizon(policy: Policy, rng: np.random.Generator, steps: in
     """However much was played, there is a next block."""
     lived = policy.fresh()
     horizon = getattr(policy, "horizon", None) or 1_000
-    while lived.rounds_told < 3 * horizon:
+    while lived.rounds_played < 3 * horizon:
         arm, rounds, purpose, number, _ = lived.ask()
         rounds = max(rounds, horizon // 50)
         lived.tell(arm, rounds, float(rng.binomial(rounds, 0.5)), purpose, number)

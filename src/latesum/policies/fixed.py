@@ -86,7 +86,7 @@ class FixedSplit(PlainMeans):
             if played < quota:
                 return Block(arm, quota - played, "learn")
         best = max(self._available(), key=self._mean)
-        return Block(best, self.horizon - self.rounds_told % self.horizon, "commit")
+        return Block(best, self.horizon - self.rounds_played % self.horizon, "commit")
 
 
 class RoundRobin(PlainMeans):
@@ -136,7 +136,7 @@ class RoundRobin(PlainMeans):
 
 
 class Oracle(PlainMeans):
-    """Always the best arm, which it was told: what no policy can beat.
+    """Always the best arm, which it knows: what no policy can beat.
 
     >>> Oracle(2, 1000, best_arm=1).ask()
     Block(arm=1, rounds=1000, purpose='commit', number=1)
@@ -155,7 +155,7 @@ class Oracle(PlainMeans):
     def _next(self) -> Block:
         available = self._available()
         arm = self.best_arm if self.best_arm in available else available[0]
-        return Block(arm, self.horizon - self.rounds_told % self.horizon, "commit")
+        return Block(arm, self.horizon - self.rounds_played % self.horizon, "commit")
 
     def reason(self) -> str:
-        return "because it was told that this is the best"
+        return "because this is known to be the best"

@@ -174,8 +174,8 @@ class Flow(Policy):
 
     def _plan(self, arm: int, rounds: int) -> None:
         """Plan a block, cut at the horizon."""
-        if self.horizon is not None and self.rounds_told < self.horizon:
-            rounds = min(rounds, self.horizon - self.rounds_told)
+        if self.horizon is not None and self.rounds_played < self.horizon:
+            rounds = min(rounds, self.horizon - self.rounds_played)
         self._arm, self._remaining = arm, max(1, rounds)
 
     def _rounds_for(self, arm: int) -> int:

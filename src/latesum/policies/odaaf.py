@@ -99,9 +99,9 @@ class ODAAF(Policy):
         self._eliminated: list[list[float]] = []
 
     def _next(self) -> Block:
-        remaining = self.horizon - self.rounds_told
+        remaining = self.horizon - self.rounds_played
         if remaining <= 0 or self.phase is None:  # the answer stands, beyond the horizon too
-            return Block(self._leader(), self.horizon - self.rounds_told % self.horizon, "commit")
+            return Block(self._leader(), self.horizon - self.rounds_played % self.horizon, "commit")
         if self._bridge_left:  # Step 4: bridge period
             return Block(self._leader(), min(self._bridge_left, remaining), "bridge")
         for arm in self._active:  # Step 1: play arms

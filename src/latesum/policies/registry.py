@@ -158,7 +158,7 @@ class PolicySpec:
                 found[key] = value
             elif key not in optional:
                 raise InvalidInput(
-                    f"{self.name} must be told the {key.replace('_', ' ')}, and there is none "
+                    f"{self.name} must be given the {key.replace('_', ' ')}, and there is none "
                     f"here; write {self.name}({key}=...), or use a delay that has one"
                     + (": to a fit, say the largest delay." if "bound" in key else ".")
                 )

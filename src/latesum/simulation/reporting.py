@@ -51,7 +51,7 @@ class Background:
 
 @dataclass(frozen=True)
 class Reporting:
-    """What happens to a bucket's total before it is told.
+    """What happens to a bucket's total before it is known.
 
     Args:
         missing: The chance that it never comes.

@@ -321,7 +321,7 @@ class Unmix(Policy):
             self._arm, self._left, self._why, self._scale, self._plausible,
             # What comes before and after a visit to an arm in doubt is not decided there.
             0.0 if self._doubted or self._why == IN_DOUBT else self._search_at,
-            self._in_order(), self.n_arms, float(self.rounds_told), float(self.horizon or 0),
+            self._in_order(), self.n_arms, float(self.rounds_played), float(self.horizon or 0),
             self._told_nothing,
         )  # fmt: skip
 
@@ -400,8 +400,8 @@ class Unmix(Policy):
     def _visit_again(self, arm: int) -> None:
         scale = max(self._scale, self._doubt_scale if self._told_nothing else self._told_scale)
         rounds = int(_visits().doubt_length(scale, self._share, self._told_nothing))
-        if self.horizon is not None and self.rounds_told < self.horizon:
-            rounds = min(rounds, self.horizon - self.rounds_told)
+        if self.horizon is not None and self.rounds_played < self.horizon:
+            rounds = min(rounds, self.horizon - self.rounds_played)
         self._arm, self._why, self._left = arm, IN_DOUBT, rounds
 
     def _go_on_with_ramp(self) -> bool:
@@ -424,7 +424,7 @@ class Unmix(Policy):
         rows = self._rows
         values: Floats = np.empty(self.n_arms)
         index_kernels.index_values(
-            rows.mu, rows.variances[1], rows.counts, self.n_arms, self._scale, float(self.rounds_told),
+            rows.mu, rows.variances[1], rows.counts, self.n_arms, self._scale, float(self.rounds_played),
             float(self.horizon or 0), values,
         )  # fmt: skip
         return values
@@ -432,7 +432,7 @@ class Unmix(Policy):
     @property
     def _share(self) -> float:
         """The most that a first visit may take of the rounds that are planned for."""
-        horizon, told = float(self.horizon or 0), float(self.rounds_told)
+        horizon, told = float(self.horizon or 0), float(self.rounds_played)
         return float(_visits().first_visit_share(horizon, told, self.n_arms))
 
     def _in_order(self) -> NDArray[np.int64]:

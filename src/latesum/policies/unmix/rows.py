@@ -46,7 +46,7 @@ class VisitPlan(NamedTuple):
     search_at: float
     order: Integers  # the arms that can be played, in the order of first visits
     n_arms: int  # what is played, without what ran before
-    rounds_told: float
+    rounds_played: float
     horizon: float  # 0: not known
     told_nothing: bool
 
@@ -220,7 +220,7 @@ class PartRows:
     def decide(self, plan: VisitPlan) -> tuple[int, int, int]:
         """The next arm, why, and for how many rounds."""
         next_one: tuple[int, int, int] = _steps().visits_kernels.decide(
-            plan.order, plan.n_arms, plan.scale, plan.rounds_told, plan.horizon, plan.told_nothing,
+            plan.order, plan.n_arms, plan.scale, plan.rounds_played, plan.horizon, plan.told_nothing,
             self._numbers, self.counts, self._runs, self._points,
             self.variances, self._values,
         )  # fmt: skip
