@@ -2,13 +2,12 @@
 
     latesum sweep examples/headline.toml
     python studies/safety.py --policy flow
-    LATESUM_RESULTS=fit-results pytest -m slow tests/delays/test_fit_coverage.py
-    python docs/tables.py --take headline-results safety-results     # summaries into docs/results
-    python docs/tables.py                                            # the tables into the pages
-    python docs/tables.py --check                                    # are they what the results say?
+    python docs/tables.py --take headline-results safety-results  # summaries into docs/results
+    python docs/tables.py                                         # the tables into the pages
+    python docs/tables.py --check                                 # are they what the results say?
 
-A table stands in a page between `<!-- table: NAME -->` and `<!-- end of table -->`, a single number in a
-sentence between `<!-- value: NAME -->` and `<!-- end -->`.
+A table stands in a page between `<!-- table: NAME -->` and `<!-- end of table -->`, a single number
+in a sentence between `<!-- value: NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -17,19 +16,18 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from latesum.experiments.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
-#: Attributed baselines have a star.
-SEES_MORE = ("QPM-D", "qpm-d")
 #: The summaries that studies leave in their folders, and the columns that say what a row is about.
 SUMMARIES = {
-    "league.csv": ("problem", "policy"),
-    "safety.csv": ("policy", "law", "told", "horizon", "seed"),
+    "suite.csv": ("problem", "policy"),
+    "safety.csv": ("policy", "law", "given", "horizon", "seed"),
     "coverage.csv": ("policy", "arms", "delay", "level"),
     "markets.csv": ("table", "world", "policy"),
     "field.csv": ("problem", "policy"),
@@ -42,51 +40,224 @@ SUMMARIES = {
     "market-speed.csv": ("what",),
     "walks.csv": ("job",),
 }
-#: What the README shows of safety and of speed; all of it stands in docs/results.md and docs/theory.md.
-IN_SHORT_SAFETY = (
-    ("flow", "usual", "1"), ("flow", "wide", "1"), ("flow", "wide", "0.5"), ("unmix", "wide", "1"),
-    ("unmix", "wide", "0.5"), ("unmix", "wide", "nothing"),
-)  # fmt: skip
-IN_SHORT_SPEED = {
-    "ODAAF-B, a whole run of 250,000 rounds": "odaaf-b, two arms, uniform(0, 100), horizon 250,000, a whole run",
-    "QPM-D with UCB1, which plays every round": "QPM-D with UCB1, which plays every round",
-    "the paper's experiments, 85,400 runs, two cores": "all of the paper's experiments, 85,400 runs, two cores",
+_TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+_VALUE = re.compile(r"(<!-- value:\s+([\w-]+) -->).*?(<!-- end -->)", re.DOTALL)
+
+#: A row of results: numbers where a cell is one, otherwise text.
+Row = dict[str, Any]
+Rows = Sequence[Row]
+Shown = Callable[[Rows], str]
+
+
+def take(folder: Path) -> None:
+    """Put the summaries of a folder of results into `docs/results`; other rows there stay."""
+    found = [folder / name for name in SUMMARIES if (folder / name).exists()]
+    for path in found:
+        write_summary(RESULTS / path.name, read_summary(path), same=SUMMARIES[path.name])
+    sweeps = sorted(folder.glob("*/runs.parquet"))
+    for path in sweeps:
+        _take_sweep(path)
+    if not found and not sweeps:
+        sys.exit(f"{folder} has no results of a study.")
+
+
+def _take_sweep(path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    rows = []
+    runs = pq.read_table(path).to_pandas().groupby(["problem", "policy"], sort=False, observed=True)
+    for (problem, policy), each in runs:
+        regret = each["regret"]
+        numbers = {
+            "mean": regret.mean(),
+            "standard_error": regret.sem(),
+            "ended_on_best": each["ended_on_best"].mean(),
+            "percentile_99": regret.quantile(0.99),
+            "worst": regret.max(),
+        }
+        about = {"problem": problem, "policy": policy, "runs": len(each)}
+        rows.append(about | {name: float(value) for name, value in numbers.items()})
+    write_summary(RESULTS / f"{path.parent.name}.csv", rows, same=("problem", "policy"))
+
+
+def _rows(file: str) -> list[Row]:
+    """The rows of a file of results; none where a table is computed."""
+    found = read_summary(RESULTS / f"{file}.csv") if file else []
+    return [{name: _value(text) for name, text in row.items()} for row in found]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+# Kinds of tables.
+
+
+def _cell(template: str, row: Row | None) -> str:
+    """The template filled in from a row; a dash where the row lacks something."""
+    try:
+        return "–" if row is None else template.format(**row)
+    except (KeyError, ValueError):
+        return "–"
+
+
+def _markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table without columns that are empty everywhere; those of numbers are on the right."""
+    kept = [
+        place
+        for place in range(len(columns))
+        if not place or any(line[place] not in ("", "–") for line in lines)
+    ]
+    numbers = re.compile(r"(–|[-+]?[\d.,]+( .*|%|\*\*)?)?|\*\*[\d.].*")
+    marks = [
+        "---:" if place and all(numbers.fullmatch(line[place]) for line in lines) else "---"
+        for place in kept
+    ]
+    texts = [[row[place] for place in kept] for row in (columns, *lines)]
+    shown = ["| " + " | ".join(row) + " |" for row in texts]
+    return "\n".join([shown[0], "|" + "|".join(marks) + "|", *shown[1:]]) + "\n"
+
+
+def listed(where: Callable[[Row], bool] = lambda row: True, **columns: str) -> Shown:
+    """One line per row: the heading of each column, with spaces for "_", and its template."""
+    return lambda rows: _markdown(
+        [name.replace("_", " ") for name in columns],
+        [[_cell(each, row) for each in columns.values()] for row in rows if where(row)],
+    )
+
+
+def pivot(
+    template: str,
+    *,
+    line: str = "problem",
+    column: str = "policy",
+    heading: str = "",
+    where: Callable[[Row], bool] = lambda row: True,
+    lines: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Shown:
+    """A line per value of one column, a column per value of another: all, or those named."""
+
+    def shown(rows: Rows) -> str:
+        found = {(row[line], row[column]): row for row in rows if where(row)}
+        down = lines or {each: each for each, _ in found}
+        across = columns or {each: each for _, each in found}
+        return _markdown(
+            [heading, *across.values()],
+            [
+                [words, *(_cell(template, found.get((key, each))) for each in across)]
+                for key, words in down.items()
+            ],
+        )
+
+    return shown
+
+
+# Regret.
+
+REGRET = "{mean:,.0f} ± {standard_error:,.0f}"
+_HEADING = "mean regret ± standard error"
+_STARRED = {"QPM-D, UCB1": "QPM-D, UCB1 \\*", "QPM-D, KL-UCB++": "QPM-D, KL-UCB++ \\*"}
+_HEADLINE = {name: name for name in ("Unmix", "Flow", "ODAAF")} | _STARRED
+SUITE_POLICIES = {
+    "unmix": "Unmix",
+    "unmix-untold": "Unmix, unknown delay",
+    "flow": "Flow",
+    "odaaf": "ODAAF",
+    "qpm-d KL-UCB++": "QPM-D, KL-UCB++ \\*",
 }
-#: The kinds of data that delays are fitted to.
-DATA = {
-    "single": "single delays",
-    "histogram": "histograms",
-    "triangle": "triangles",
-    "totals": "totals around a stop",
+SUITE_PROBLEMS = {
+    name: name
+    for name in (
+        "two arms, no delay",
+        "two arms, uniform(0, 100)",
+        "two arms, exponential(500)",
+        "ten arms in a line",
+        "five conversion rates",
+        "delays that differ",
+        "means near 1, very late",
+        "daily totals, two days late",
+        "a weekly pattern",
+    )
 }
-#: A share above a stated one by more than this many standard errors is in bold.
-SURE = 2.0
-#: A problem of `examples/theory/flow.toml`.
+
+
+def _of(rows: Rows, **about: object) -> Row:
+    """The row that is about this."""
+    return next(row for row in rows if all(row[name] == each for name, each in about.items()))
+
+
+def regret_ratio(problem: str, above: str, below: str, template: str) -> Shown:
+    """Mean regret of one policy of the suite over that of another."""
+
+    def shown(rows: Rows) -> str:
+        means = [float(_of(rows, problem=problem, policy=each)["mean"]) for each in (above, below)]
+        return template.format(means[0] / means[1])
+
+    return shown
+
+
+def stuck_in_suite(policy: str) -> Shown:
+    """How many runs of a policy of the suite converged to a worse arm."""
+
+    def shown(rows: Rows) -> str:
+        own = [row for row in rows if row["policy"] == policy]
+        stuck = sum(row["stuck"] or 0 for row in own)
+        return f"{stuck:,} of {sum(row['replications'] for row in own):,}"
+
+    return shown
+
+
+def given_status_quo(rows: Rows) -> str:
+    """What Flow loses by what it is given of the status quo, over three orders of the arms."""
+    lines = []
+    for policy, ending, words in (
+        ("given that nothing ran", " ran", "nothing"),
+        ("given that something ran", " ran", '"other"'),
+        ("given what is true", " ran", "the arm that ran"),
+        ("given what is true", " of its totals", "that arm, and 28 days of its totals"),
+        ("given what is true", " first", "that nothing ran, where nothing did"),
+    ):
+        found = [row for row in rows if row["policy"] == policy and row["problem"].endswith(ending)]
+        # Between orders regret differs too, which is no error of the mean.
+        mean = sum(row["mean"] for row in found) / len(found)
+        error = math.hypot(*(row["standard_error"] for row in found)) / len(found)
+        runs = sum(row["runs"] for row in found)
+        lines.append([words, f"{mean:,.0f} ± {error:,.0f}", f"{runs:,}"])
+    return _markdown(["`Flow` is given", "regret", "runs"], lines)
+
+
 NEAR_ONE = "0.95 and 0.97, exponential(5000), T = 2·10⁶"
-#: What `examples/theory/status_quo.toml` tells Flow: policy, how the names of its problems end, and in words.
-GIVEN_STATUS_QUO = (
-    ("told that nothing ran", " ran", "nothing"),
-    ("told that something ran", " ran", '"other"'),
-    ("told what is true", " ran", "the arm that ran"),
-    ("told what is true", " of its totals", "that arm, and 28 days of its totals"),
-    ("told what is true", " first", "that nothing ran, where nothing did"),
-)
-#: What a row of `examples/unmix/regret.toml` is told.
-TOLD = {
-    "unmix": "Unmix told the mean",
-    "unmix, delays_differ=0.3": "and `delays_differ=0.3`",
-    "unmix, told nothing": "Unmix told nothing",
-    "flow": "Flow told the mean",
-}
-#: What `studies/safety.py` takes where nothing is said.
-SAFETY_DEFAULTS = {"law": "usual", "runs": "10000", "seed": "0"}
-LAWS = {
-    "usual": "mean delays of 10 to 100 rounds",
-    "wide": "mean delays of 1 to 5,000 rounds, also means near 0 and 1",
-}
-NAMES = {"flow": "Flow", "unmix": "Unmix"}
-#: Rows of the coverage table, and the columns of arms that it has.
-KNOWLEDGE = {"unmix, law known": "the law", "unmix": "the mean", "unmix-untold": "nothing"}
+
+
+def prices(rows: Rows) -> str:
+    """Regret with attributed feedback, and what is lost beyond it in three parts."""
+    names = ("attributed", "anonymity", "visits", "distribution")
+    lines = []
+    for row in rows:
+        cells = [_cell(f"{{{name}:.0f}} ± {{{name}_error:.0f}}", row) for name in names]
+        plain = [_cell(f"{{{name}:.0f}}", row) for name in names]
+        cells = [each if each != "–" else other for each, other in zip(cells, plain, strict=True)]
+        lines.append([f"{row['arms']}, {row['delay']}", f"{row['spread']:.0f}", *cells])
+    columns = ["attributed feedback", "anonymity", "rule for visits", "unknown distribution"]
+    return _markdown(["", "W", *columns], lines)
+
+
+def flow_wrong(rows: Rows) -> str:
+    """How many runs of Flow ended on another arm than the best, with means near 1."""
+    row = _of(rows, problem=NEAR_ONE, policy="Flow")
+    return f"{round(row['runs'] * (1 - row['ended_on_best']))} of {row['runs']}"
+
+
+# Safety and coverage.
+
+GIVEN = {1: "its mean", 0.5: "half of its mean", 2: "twice its mean", "nothing": "nothing"}
+LAWS = {"usual": "mean delays of 10 to 100 rounds", "wide": "mean delays of 1 to 5,000 rounds"}
 ARMS = {
     "2a": "two arms",
     "10lin": "ten in a line",
@@ -102,6 +273,111 @@ DELAYS = {
     "exponential": "exponential(50)",
     "pareto": "pareto(1.5, 50)",
 }
+
+
+def stuck(*policies: str, laws: Sequence[str] = tuple(LAWS)) -> Shown:
+    """Runs that converged to a worse arm, by policy, prior knowledge and law of problems."""
+
+    def shown(rows: Rows) -> str:
+        chosen = [row for row in rows if row["law"] in laws and row["policy"] in policies]
+        for row in chosen:
+            row["words"] = GIVEN.get(row["given"], f"{row['given']} times its mean")
+            row["law"] = LAWS[row["law"]]
+        return listed(
+            policy="`{policy}`",
+            given_of_the_delay="{words}",
+            random_problems_with="{law}",
+            stuck="{stuck:,} of {runs:,}",
+            upper_limit_of_the_rate="{upper_limit:.2g}",
+        )(chosen)
+
+    return shown
+
+
+def worst_misses(rows: Rows) -> str:
+    """How often Flow's intervals miss: by policy and delay, on the worst of the problems."""
+    lines = []
+    for policy in ("flow, look-ahead", "flow"):
+        for delay, law in DELAYS.items():
+            found = [row for row in rows if (row["policy"], row["delay"]) == (policy, delay)]
+            cells = [f"`{policy}`, {law}"]
+            for level in (0.95, 0.9975):
+                here = [row for row in found if row["level"] == level]
+                missed, one = (
+                    max((row[name] for row in here), default=0) for name in ("missed", "worst")
+                )
+                bound = 1 - level + 2 * (level * (1 - level) / 500) ** 0.5
+                cells += [f"{missed:.4f}", f"**{one:.3f}**" if one > bound else f"{one:.3f}"]
+            if found:
+                lines.append(cells)
+    columns = ["policy, delay", "missed at 95%", "worst arm and time"]
+    return _markdown([*columns, "missed at 99.75%", "worst arm and time"], lines)
+
+
+def misses(rows: Rows) -> str:
+    """How often Unmix's 95% intervals miss, in percent, by prior knowledge, delay and arms."""
+    knowledge = {"unmix, law known": "the law", "unmix": "the mean", "unmix-untold": "nothing"}
+    at_95 = [
+        row | {"case": (row["policy"], row["delay"]), "percent": 100 * row["missed"]}
+        for row in rows
+        if row["level"] == 0.95
+    ]
+    cases = {
+        (policy, delay): f"{words}, {law}"
+        for policy, words in knowledge.items()
+        for delay, law in DELAYS.items()
+    }
+    lines = {case: words for case, words in cases.items() if any(case == r["case"] for r in at_95)}
+    table = pivot("{percent:.1f}", line="case", column="arms", lines=lines, columns=ARMS)  # type: ignore[arg-type]
+    return table(at_95).replace("|  |", "| given, delay |", 1)
+
+
+# The paper, speed and markets.
+
+
+def end_ratios(rows: Rows) -> str:
+    """How many of the paper's end ratios agree, by figure."""
+    lines = []
+    for figure in dict.fromkeys(row["figure"] for row in rows):
+        own = [row for row in rows if row["figure"] == figure]
+        furthest = max(own, key=lambda row: abs(float(row["errors_apart"])))
+        lines.append([f"{figure}", agreeing(own), f"{furthest['errors_apart']:+.2f}"])
+        lines[-1].append(f"{furthest['curve']}")
+    columns = ["figure", "end ratios that agree", "largest difference in standard errors", "of"]
+    return _markdown(columns, lines)
+
+
+def agreeing(rows: Rows) -> str:
+    """How many of the paper's end ratios agree."""
+    return f"{sum(row['verdict'] == 'agrees' for row in rows)} of {len(rows)}"
+
+
+def over_optuna(rows: Rows) -> str:
+    """The slowest of the durable records over Optuna's ask/tell."""
+    return f"{min(row['records_per_second'] / row['optuna_per_second'] for row in rows):.0f} times"
+
+
+def in_short(row: Row) -> bool:
+    """Whether the README shows this of speed."""
+    return bool(row["what"].startswith(("odaaf-b", "QPM-D with UCB1", "all of the paper")))
+
+
+_OF_SPLIT = "{of_split:.2f} ± {error:.2f}"
+
+
+def market(*tables: str, policy: str = "{policy}") -> Shown:
+    """Rows of the study of markets, of all policies or of one."""
+    return listed(
+        lambda row: row["table"] in tables and policy in ("{policy}", row["policy"]),
+        world="{world}",
+        policy=policy,
+        share_of_the_regret_of_an_equal_split=_OF_SPLIT,
+        coverage_of_90_percent_intervals="{covered90:.0%}",
+        wrong_signs="{wrong_signs:.1%}",
+        runs="{runs}",
+    )
+
+
 #: Worlds of the study of markets, in words.
 WORLDS = {
     "A": "A: one stream, 3 options, 2 days late, 600 sales a day, 90 days",
@@ -111,678 +387,98 @@ WORLDS = {
     "F": "F: 4 regions, 2 options, half a day late, 120 sales a day, 60 days",
     "G": "G: 4 regions, 3 options, one 10% better, 2 days late, 240 sales a day, 60 days",
 }
-#: What stands beside the rule of markets in its tables.
-BESIDE = {
-    "half-time-test": "test of half the time",
-    "quarter-time-test": "of a quarter",
-    "geo-test": "geo test",
-    "equal-split": "equal split",
-    "flow": "Flow",
-    "unmix": "Unmix",
-}
-Row = dict[str, str]
-_TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
-_VALUE = re.compile(r"(<!-- value: ([\w-]+) -->).*?(<!-- end -->)", re.DOTALL)
 
 
-def take(folder: Path) -> None:
-    """Put the summaries of a folder of results into `docs/results`; other rows that are there stay."""
-    found = [folder / name for name in SUMMARIES if (folder / name).exists()]
-    for path in found:
-        write_summary(RESULTS / path.name, read_summary(path), same=SUMMARIES[path.name])
-    sweeps = sorted(folder.glob("*/runs.parquet"))
-    for path in sweeps:
-        _take_sweep(path)
-    if not found and not sweeps:
-        sys.exit(f"{folder} has no results of a study.")
+def of_table(name: str) -> Callable[[Row], bool]:
+    """Whether a row of the study of markets is of this table."""
+    return lambda row: bool(row["table"] == name)
 
 
-def _take_sweep(path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    runs = pq.read_table(path).to_pandas()
-    write_summary(
-        RESULTS / f"{path.parent.name}.csv",
-        (
-            {
-                "problem": problem, "policy": policy, "runs": len(each), "mean": float(each["regret"].mean()),
-                "standard_error": float(each["regret"].sem()), "ended_on_best": float(each["ended_on_best"].mean()),
-                "percentile_99": float(each["regret"].quantile(0.99)), "worst": float(each["regret"].max()),
-            }
-            for (problem, policy), each in runs.groupby(["problem", "policy"], sort=False, observed=True)
-        ),
-        same=("problem", "policy"),
-    )  # fmt: skip
-
-
-def prices(rows: Sequence[Row]) -> str:
-    """Regret with attributed feedback, and what is lost beyond it in three parts."""
-    parts = ("attributed", "anonymity", "visits", "distribution")
-    lines = []
-    for row in rows:
-        cells = [
-            f"{float(row[each]):.0f}"
-            + (f" ± {float(row[f'{each}_error']):.0f}" if row[f"{each}_error"] else "")
-            for each in parts
-        ]
-        lines.append([f"{row['arms']}, {row['delay']}", f"{float(row['spread']):.0f}", *cells])
-    columns = ["attributed feedback", "anonymity", "rule for visits", "unknown distribution"]
-    return _markdown(["", "W", *columns], lines)
-
-
-def flow_policies(rows: Sequence[Row]) -> str:
-    """Policies built on the flow balance: mean regret ± standard error, and the 99th percentile."""
-    policies = ("Flow", "Flow, look-ahead")
-    problems = [each for each in dict.fromkeys(row["problem"] for row in rows) if each != NEAR_ONE]
-    lines = []
-    for policy in policies:
-        found = {row["problem"]: row for row in rows if row["policy"] == policy}
-        cells = []
-        for problem in problems:
-            row = found[problem]
-            most, worst = float(row["percentile_99"]), float(row["worst"])
-            odd = f"; worst {worst:,.0f}" if worst > 5 * most else ""
-            cells.append(f"{_regret(row)} ({most:,.0f}{odd})")
-        lines.append([f"`{policy}`", *cells])
-    return _markdown(["", *problems], lines)
-
-
-def ended_wrong(policy: str, problem: str) -> Callable[[Sequence[Row]], str]:
-    """How many runs of a policy ended on another arm than the best."""
-
-    def shown(rows: Sequence[Row]) -> str:
-        (row,) = (each for each in _of_problem(rows, problem) if each["policy"] == policy)
-        runs = int(row["runs"])
-        return f"{round(runs * (1 - float(row['ended_on_best'])))} of {runs}"
-
-    return shown
-
-
-def _of_problem(rows: Sequence[Row], problem: str) -> list[Row]:
-    return [row for row in rows if row["problem"] == problem]
-
-
-def given_status_quo(rows: Sequence[Row]) -> str:
-    """What Flow loses by what it is told of what ran before, over three orders of the arms."""
-    lines = []
-    for policy, ending, words in GIVEN_STATUS_QUO:
-        found = [row for row in rows if row["policy"] == policy and row["problem"].endswith(ending)]
-        # Orders have the same number of runs. Between them regret differs too, which is no error of the mean.
-        mean = sum(float(row["mean"]) for row in found) / len(found)
-        error = math.hypot(*(float(row["standard_error"]) for row in found)) / len(found)
-        lines.append(
-            [words, f"{mean:,.0f} ± {error:,.0f}", f"{sum(int(row['runs']) for row in found):,}"]
-        )
-    return _markdown(["`Flow` is told", "regret", "runs"], lines)
-
-
-def parts(rows: Sequence[Row]) -> str:
-    """What Unmix loses where parts are cut otherwise than it asks for."""
-    found = [row for row in rows if row["policy"] == "unmix"]
-    lines = [[row["problem"], _regret(row), row["runs"]] for row in found]
-    return _markdown(["parts", "mean regret", "runs"], lines)
-
-
-def market_speed(rows: Sequence[Row]) -> str:
-    """What a fit and a decision in a market cost."""
-    lines = [
-        [
-            row["what"],
-            _ms(row["cpu_ms"]),
-            f"{row['goal_ms']} ms" if row["goal_ms"] else "",
-        ]
-        for row in rows
-    ]
-    return _markdown(["", "CPU time", "asked"], lines)
-
-
-def walks(rows: Sequence[Row]) -> str:
-    """How far a reader has to walk, now and before."""
-    columns = ("job", "functions", "files", "changes", "before")
-    lines = [[row[name] for name in columns] for row in rows]
-    return _markdown(
-        ["job", "functions", "files", "changes of file", "before: functions, files, changes"], lines
-    )
-
-
-def _ms(text: str) -> str:
-    return f"{float(text):.2g} ms" if float(text) < 100 else f"{float(text):.0f} ms"
-
-
-def flow_beside(policy: str) -> Callable[[Sequence[Row]], str]:
-    """How many times as much another policy of the suite loses as Flow in the paper's setting."""
-
-    def shown(rows: Sequence[Row]) -> str:
-        found = {
-            row["policy"]: float(row["mean"])
-            for row in _of_problem(rows, "two arms, uniform(0, 100)")
-        }
-        return f"{found[policy] / found['flow']:.0f} times"
-
-    return shown
-
-
-def over_flow_everywhere(policy: str) -> Callable[[Sequence[Row]], str]:
-    """The least and the most that a policy of the suite loses over Flow."""
-
-    def shown(rows: Sequence[Row]) -> str:
-        lost = {(row["problem"], row["policy"]): float(row["mean"]) for row in rows}
-        found = [
-            mean / lost[problem, "flow"] for (problem, name), mean in lost.items() if name == policy
-        ]
-        return f"{min(found):.2g} to {max(found):.2g} times"
-
-    return shown
-
-
-def league_lock_ins(rows: Sequence[Row]) -> str:
-    """Which policies of the suite locked in, and where; what plays all arms alike is left out."""
-    lines = []
-    for policy in dict.fromkeys(row["policy"] for row in rows):
-        own = [row for row in rows if row["policy"] == policy and policy != "round-robin"]
-        where = [row for row in own if int(row["lock_ins"] or 0)]
-        if where:
-            lines.append([
-                f"`{policy}`", f"{sum(int(row['lock_ins']) for row in where):,}",
-                f"{sum(int(row['replications']) for row in own):,}",
-                "; ".join(f"{row['problem']} {row['lock_ins']} of {row['replications']}" for row in where),
-            ])  # fmt: skip
-    columns = ["policy", "lock-ins", "runs", "where"]
-    return _markdown(columns, lines, right=columns[1:3])
-
-
-def price_of_anonymity(*problems: str) -> Callable[[Sequence[Row]], str]:
-    """What Flow loses over QPM-D with the same index."""
-
-    def shown(rows: Sequence[Row]) -> str:
-        found = []
-        for problem in problems:
-            by = {row["policy"]: float(row["mean"]) for row in _of_problem(rows, problem)}
-            found.append(by["flow"] / by["qpm-d KL-UCB++"])
-        least, most = f"{min(found):.1f}", f"{max(found):.1f}"
-        return least if least == most else f"{least} to {most}"
-
-    return shown
-
-
-def regrets(rows: Sequence[Row]) -> str:
-    """One row per problem, one column per policy: mean regret ± standard error."""
-    policies = list(dict.fromkeys(row["policy"] for row in rows))
-    shown = [f"{each} \\*" if each.startswith(SEES_MORE) else each for each in policies]
-    lines = []
-    for problem in dict.fromkeys(row["problem"] for row in rows):
-        cells = {row["policy"]: row for row in rows if row["problem"] == problem}
-        lines.append([problem, *(_regret(cells.get(each)) for each in policies)])
-    return _markdown(["mean regret ± standard error", *shown], lines)
-
-
-def _regret(row: Row | None, error: str = "standard_error") -> str:
-    if row is None:
-        return "–"
-    return f"{float(row['mean']):,.0f}" + (f" ± {float(row[error]):,.0f}" if row[error] else "")
-
-
-def regrets_by_told(rows: Sequence[Row]) -> str:
-    """The same with the number of runs of each cell, and a star where the row has a note."""
-    lines = []
-    for problem in dict.fromkeys(row["problem"] for row in rows):
-        found = {row["policy"]: row for row in rows if row["problem"] == problem}
-        cells = []
-        for policy in TOLD:
-            row = found.get(policy)
-            text = _regret(row)
-            if row is not None:
-                text += f" ({int(row['runs']):,})" + (" \\*" if row.get("note") else "")
-            cells.append(text)
-        lines.append([problem, *cells])
-    return _markdown(["mean regret ± standard error (runs)", *TOLD.values()], lines)
-
-
-def lock_ins(rows: Sequence[Row]) -> str:
-    """The studies of lock-ins that come first: of each the newest, with the command that made it."""
-    newest = _newest(rows)
-    lines = []
-    for row in (newest[key] for key in IN_SHORT_SAFETY):
-        line = [NAMES[row["policy"]], _told(row["told"]), LAWS[row["law"]], _stuck(row)]
-        lines.append([*line, f"`{_command(row)}`"])
-    columns = ["policy", "told of the delay", "random problems with", "stuck", "command"]
-    return _markdown(columns, lines, right=("stuck",))
-
-
-def lock_ins_in_short(rows: Sequence[Row]) -> str:
-    """The same with the policies beside each other, and without commands."""
-    newest = _newest(rows)
-    lines = []
-    for law, told in dict.fromkeys((law, told) for _, law, told in IN_SHORT_SAFETY):
-        found = [newest.get((policy, law, told)) for policy in NAMES]
-        lines.append(
-            [_told(told), LAWS[law], *("–" if row is None else _stuck(row) for row in found)]
-        )
-    stuck = [f"{name} stuck" for name in NAMES.values()]
-    return _markdown(["told of the delay", "random problems with", *stuck], lines, right=stuck)
-
-
-def _newest(rows: Sequence[Row]) -> dict[tuple[str, str, str], Row]:
-    return {(row["policy"], row["law"], row["told"]): row for row in rows}
-
-
-def regrets_of(*policies: str) -> Callable[[Sequence[Row]], str]:
-    """`regrets` of some policies."""
-    return lambda rows: regrets([row for row in rows if row["policy"] in policies])
-
-
-def all_lock_ins(law: str, policies: Sequence[str] = ()) -> Callable[[Sequence[Row]], str]:
-    """Every study of lock-ins on a law, of all policies or of some; what has a note was made by an earlier rule."""
-
-    def shown(rows: Sequence[Row]) -> str:
-        chosen = [
-            row for row in rows
-            if row["law"] == law and (row["policy"] in policies or not policies)
-        ]  # fmt: skip
-        columns: dict[str, Callable[[Row], str]] = {
-            "policy": lambda row: f"`{row['policy']}`",
-            "told": lambda row: _told(row["told"]),
-            "seed": lambda row: row["seed"],
-            "runs": lambda row: f"{int(row['runs']):,}",
-            "lock-ins": lambda row: row["lock_ins"],
-        }
-        if any(row.get("told_longer") for row in chosen):
-            columns["lock-ins, told ten times the horizon"] = lambda row: row["told_longer"]
-        columns["95% upper limit of the rate"] = lambda row: f"{float(row['upper_limit']):.2g}"
-        right = tuple(columns)[2:]
-        if any(row["mean"] for row in chosen):
-            columns["mean regret"] = lambda row: f"{float(row['mean']):,.0f}" if row["mean"] else ""
-            right += ("mean regret",)
-        if any(row.get("note") for row in chosen):
-            columns["rule"] = lambda row: row.get("note") or "the present one"
-        lines = [[cell(row) for cell in columns.values()] for row in chosen]
-        return _markdown(list(columns), lines, right=right)
-
-    return shown
-
-
-def _stuck(row: Row) -> str:
-    return f"{int(row['lock_ins']):,} of {int(row['runs']):,}"
-
-
-def _told(text: str) -> str:
-    words = {
-        "nothing": "nothing",
-        "1": "its mean",
-        "0.5": "half of its mean",
-        "2": "twice its mean",
-    }
-    return words.get(text) or f"{text} times its mean"
-
-
-def _command(row: Row) -> str:
-    given = {"law": row["law"], "policy": row["policy"], "told": row["told"]}
-    given |= {"replications": row["runs"], "seed": row["seed"]}
-    usual = {"law": SAFETY_DEFAULTS["law"], "replications": SAFETY_DEFAULTS["runs"]}
-    usual |= {"seed": SAFETY_DEFAULTS["seed"]}
-    said = [f"--{name} {value}" for name, value in given.items() if usual.get(name) != value]
-    return " ".join(["python studies/safety.py", *said])
-
-
-def misses(rows: Sequence[Row]) -> str:
-    """How often Unmix's 95% intervals miss, in per cent: one row per delay and what is told of it."""
-    found = {
-        (row["policy"], row["delay"], row["arms"]): row for row in rows if row["level"] == "0.95"
-    }
-    lines = []
-    for policy, told in KNOWLEDGE.items():
-        for delay, law in DELAYS.items():
-            cells = [found.get((policy, delay, arms)) for arms in ARMS]
-            if any(cells):
-                texts = [f"{100 * float(cell['missed']):.1f}" if cell else "–" for cell in cells]
-                runs = sorted({int(cell["runs"]) for cell in cells if cell})
-                lines.append([told, law, *texts, " to ".join(str(each) for each in runs)])
-    return _markdown(
-        ["told", "delay", *ARMS.values(), "runs"], lines, right=(*ARMS.values(), "runs")
-    )
-
-
-def misses_of_worst(policies: Sequence[str]) -> Callable[[Sequence[Row]], str]:
-    """How often 95% and 99.75% intervals miss: one row per policy and delay, of the worst problem."""
-
-    def shown(rows: Sequence[Row]) -> str:
-        lines = []
-        for policy in policies:
-            for delay, law in DELAYS.items():
-                found = [row for row in rows if (row["policy"], row["delay"]) == (policy, delay)]
-                if not found:
-                    continue
-                texts = []
-                for level in (0.95, 0.9975):
-                    cells = [row for row in found if float(row["level"]) == level]
-                    worst = max(cells, key=lambda row: float(row["missed"]))
-                    single = max(float(row["worst"]) for row in cells)
-                    above = (
-                        single
-                        > 1 - level + SURE * (level * (1 - level) / int(worst["runs"])) ** 0.5
-                    )
-                    mark = "**" if above else ""
-                    texts += [
-                        f"{float(worst['missed']):.4f} ({worst['arms']})",
-                        f"{mark}{single:.3f}{mark}",
-                    ]
-                lines.append([f"`{policy}`, {law}", found[0]["runs"], *texts])
-        of_one = "worst arm and time"
-        columns = [
-            "policy, delay",
-            "runs",
-            "missed at 95%, the worst problem",
-            of_one,
-            "missed at 99.75%",
-            of_one,
-        ]
-        return _markdown(columns, lines)
-
-    return shown
-
-
-def fit_limits(rows: Sequence[Row]) -> str:
-    """How often the limits of fits cover: all cells together, and the least one."""
-    statistics = list(dict.fromkeys(row["statistic"] for row in rows))
-    lines = []
-    for kind in dict.fromkeys(row["kind"] for row in rows):
-        found = {row["statistic"]: row for row in rows if row["kind"] == kind}
-        texts = [
-            f"{float(found[each]['covered']):.3f} / {float(found[each]['least']):.3f}"
-            for each in statistics
-        ]
-        lines.append([DATA[kind], *texts, found[statistics[0]]["samples"]])
-    return _markdown(["kind of data", *statistics, "samples per cell"], lines)
-
-
-def tail_errors(rows: Sequence[Row]) -> str:
-    """How far tails were from what came, ours and chainladder's."""
-    lines = [
-        [
-            row["years"],
-            row["triangles"],
-            f"{float(row['latesum']):.4f}",
-            f"{float(row['chainladder']):.4f}",
-        ]
-        for row in rows
-    ]
-    columns = ["years", "triangles", "latesum", "chainladder's exponential tail"]
-    return _markdown(columns, lines, right=columns[2:])
-
-
-def end_ratios(rows: Sequence[Row]) -> str:
-    """Where the curves of the paper's figures end, published and ours."""
-    lines = []
-    for row in rows:
-        apart = float(row["errors_apart"])
-        numbers = [f"{float(row[name]):#.4g}" for name in ("published", "ours")]
-        error = f"{float(row['standard_error']):#.2g}"
-        lines.append(
-            [f"{row['figure']} {row['curve']}", *numbers, error, f"{apart:+.2f}", row["verdict"]]
-        )
-    right = ("published", "ours", "standard error", "difference in errors")
-    return _markdown(["curve", *right, "verdict"], lines, right=right)
-
-
-def speeds(rows: Sequence[Row]) -> str:
-    """What was measured of speed, and by which command."""
-    columns = ("what", "figure", "command")
-    return _markdown(columns, [[row[name] for name in columns] for row in rows], right=())
-
-
-def in_short(rows: Sequence[Row]) -> str:
-    """What the README says of speed and of the paper's figures."""
-    found = {row["what"]: row for row in rows}
-    lines = [
-        [shown, found[what]["figure"], found[what]["command"]]
-        for shown, what in IN_SHORT_SPEED.items()
-    ]
-    lines.append([
-        "published end ratios that agree within 3 standard errors", agreeing(_rows("ratios")),
-        "`latesum paper`",
-    ])  # fmt: skip
-    speed = [float(row["options_per_second"]) for row in _rows("service")]
-    lines.append([
-        "the service: the option for now, 16 connections, two cores",
-        f"{min(speed):,.0f} to {max(speed):,.0f} per second", "`python benchmarks/service.py`",
-    ])  # fmt: skip
-    return _markdown(["what", "figure", "command"], lines, right=())
-
-
-def service_speeds(rows: Sequence[Row]) -> str:
-    """Requests per second by the length of a campaign's log."""
-    lines = [
-        [
-            f"{int(row['buckets']):,} buckets",
-            f"{float(row['options_per_second']):,.0f} per second", f"{float(row['options_p99_ms']):.1f} ms",
-            f"{float(row['records_per_second']):,.0f} per second", f"{float(row['records_p99_ms']):.1f} ms",
-        ]
-        for row in sorted(rows, key=lambda row: int(row["buckets"]))
-    ]  # fmt: skip
-    percentile = "99th percentile"
-    return _markdown(
-        ["a log of", "option for now", percentile, "durable records", percentile], lines
-    )
-
-
-def over_optuna(rows: Sequence[Row]) -> str:
-    """The slowest of the durable records over Optuna's ask/tell."""
-    least = min(float(row["records_per_second"]) / float(row["optuna_per_second"]) for row in rows)
-    return f"{least:.0f} times"
-
-
-def market_worlds(rows: Sequence[Row]) -> str:
-    """What switchback loses in the worlds of the study of markets, as a share of a split's loss."""
-    found = _by_world(rows, "worlds")
-    lines = [
-        [WORLDS[world], *_of_rule(cells["switchback"])] for world, cells in sorted(found.items())
-    ]
-    return _filled(["world", *_RULE], lines)
-
-
-def market_beside(rows: Sequence[Row]) -> str:
-    """The same beside what others lose."""
-    lines = []
-    for world, cells in sorted(_by_world(rows, "worlds").items()):
-        half = cells.get("half-time-test")
-        others = [_of_split(cells.get(policy), error=False) for policy in BESIDE]
-        others[1:1] = [_held(half, "covered90")]
-        fewest = [int(row["runs"]) for policy, row in cells.items() if policy in BESIDE]
-        ours = _of_split(cells["switchback"], error=False)
-        lines.append([world, ours, *others, f"{min(fewest)}" if fewest else "–"])
-    half_time, *further = BESIDE.values()
-    columns = ["world", "switchback", half_time, "its 90% hold", *further, "their runs"]
-    return _filled(columns, lines)
-
-
-def market_demand(rows: Sequence[Row]) -> str:
-    """The same on real demand."""
-    lines = []
-    for series, cells in _by_world(rows, "real demand").items():
-        half = cells.get("half-time-test")
-        others = [
-            _of_split(half), _held(half, "covered90"), _of_split(cells.get("flow, told the history")),
-            _of_split(cells.get("rounds known to 10%")),
-        ]  # fmt: skip
-        lines.append([series, *_of_rule(cells["switchback"]), *others])
-    further = ["test of half the time", "its 90% hold", "Flow told the history", "visitors known to 10%"]  # fmt: skip
-    return _filled(["series", *_RULE, *further], lines)
-
-
-_RULE = ("switchback", "asked", "worst 1%", "90% hold", "95% hold", "wrong signs", "runs", "by")
-
-
-def _filled(columns: Sequence[str], lines: Sequence[Sequence[str]], words: int = 1) -> str:
-    """A table without the columns that are empty everywhere; the first ones are words."""
-    kept = [
-        place for place, name in enumerate(columns)
-        if place < words or any(line[place] not in ("", "–") for line in lines)
-    ]  # fmt: skip
-    shown = [columns[place] for place in kept]
-    right = [name for name in shown[words:] if name != "by"]
-    return _markdown(shown, [[line[place] for place in kept] for line in lines], right=right)
-
-
-def _model(row: Row) -> str:
-    """Which version of the model made a row, where it was not the present one."""
-    return row.get("note", "")
-
-
-def _of_rule(row: Row) -> list[str]:
-    goal = f"{float(row['goal']):.2f}" if row["goal"] else ""
-    held = [_held(row, name) for name in ("worst", "covered90", "covered95", "wrong_signs")]
-    return [_of_split(row), goal, *held, row["runs"], _model(row)]
-
-
-def market_cells(*tables: str) -> Callable[[Sequence[Row]], str]:
-    """A table of some tables of the study of markets, one row per world and what was told."""
-
-    def shown(rows: Sequence[Row]) -> str:
-        lines = []
-        for row in rows:
-            if row["table"] in tables:
-                goal = f"{float(row['goal']):.2f}" if row["goal"] else ""
-                held = [_held(row, name) for name in ("covered90", "covered95", "wrong_signs")]
-                lines.append(
-                    [
-                        row["world"],
-                        row["policy"],
-                        _of_split(row),
-                        goal,
-                        *held,
-                        row["runs"],
-                        _model(row),
-                    ]
-                )
-        right = ("of a split's loss", "asked", "90% hold", "95% hold", "wrong signs", "runs", "by")
-        return _filled(["world", "", *right], lines, words=2)
-
-    return shown
-
-
-def market_winners(rows: Sequence[Row]) -> str:
-    """How often a winner was named, and wrongly."""
-    lines = [
-        [WORLDS[row["world"]], f"{float(row['named']):.0%}", f"{float(row['named_wrongly']):.1%}", row["runs"], _model(row)]
-        for row in rows
-        if row["table"] == "winner"
-    ]  # fmt: skip
-    return _filled(["world", "a winner is named", "a wrong one", "runs", "by"], lines)
-
-
-def market_field(rows: Sequence[Row]) -> str:
-    """Mean regret on problems of the suite that have daily totals."""
-    lines = []
-    for problem in dict.fromkeys(row["problem"] for row in rows):
-        cells = {row["policy"]: row for row in rows if row["problem"] == problem}
-        ours = cells["switchback"]
-        goal = f"{float(ours['goal']):,.0f}" if ours["goal"] else ""
-        best = f"{float(ours['ended_on_best']):.0%}" if ours["ended_on_best"] else "–"
-        flow = _regret(cells.get("flow"), "error")
-        lines.append(
-            [problem, _regret(ours, "error"), goal, best, flow, ours["runs"], _model(ours)]
-        )
-    columns = ["problem", "switchback", "asked", "ends on the best", "Flow", "runs", "by"]
-    return _filled(columns, lines)
-
-
-def _by_world(rows: Sequence[Row], table: str) -> dict[str, dict[str, Row]]:
-    found: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row["table"] == table:
-            found.setdefault(row["world"], {})[row["policy"]] = row
-    return {world: cells for world, cells in found.items() if "switchback" in cells}
-
-
-def _of_split(row: Row | None, *, error: bool = True) -> str:
-    if row is None:
-        return "–"
-    known = error and row["error"]
-    return f"{float(row['of_split']):.2f}" + (f" ± {float(row['error']):.2f}" if known else "")
-
-
-def _held(row: Row | None, name: str) -> str:
-    if row is None or row[name] in ("", "nan"):
-        return "–"
-    return (
-        f"{float(row[name]):.1%}" if name in ("wrong_signs", "worst") else f"{float(row[name]):.0%}"
-    )
-
-
-def _markdown(
-    columns: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[str] | None = None
-) -> str:
-    """A table; numbers are on the right: all columns but the first, or those named."""
-    marks = [
-        "---:" if (name in right if right is not None else place > 0) else "---"
-        for place, name in enumerate(columns)
-    ]
-    rows = [columns, *lines]
-    texts = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([texts[0], "|" + "|".join(marks) + "|", *texts[1:]]) + "\n"
-
-
-def agreeing(rows: Sequence[Row]) -> str:
-    """How many of the paper's end ratios agree."""
-    return f"{sum(row['verdict'] == 'agrees' for row in rows)} of {len(rows)}"
-
-
-#: The file of each table and single number, and what makes it from its rows; a table that is not here is a sweep's.
-TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
-    "league": ("league", regrets),
-    "league-lock-ins": ("league", league_lock_ins),
-    "regret": ("regret", regrets_by_told),
-    "headline-short": (
-        "headline",
-        regrets_of("Unmix", "Flow", "ODAAF", "QPM-D, UCB1", "QPM-D, KL-UCB++"),
+speeds = listed(what="{what}", figure="{figure}", command="{command}")
+_MARKETS = {
+    "worlds": lambda rows: market("worlds", policy="switchback")(
+        [row | {"world": WORLDS.get(row["world"], "")} for row in rows]
     ),
-    "safety": ("safety", lock_ins),
-    "safety-short": ("safety", lock_ins_in_short),
-    "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),
+    "beside": pivot("{of_split:.2f}", line="world", heading="world", where=of_table("worlds")),
+    "demand": pivot(_OF_SPLIT, line="world", heading="world", where=of_table("real demand")),
+    "delays": market("delay told wrong"),
+    "limits": market("best option later", "what ran before", "poor reports"),
+    "breaks": market("what breaks it"),
+    "winners": listed(
+        of_table("winner"), world="{world}", named="{named:.0%}", wrong="{named_wrongly:.1%}"
+    ),
+}
+_FLOW = pivot(
+    REGRET + " ({percentile_99:,.0f})",
+    line="policy",
+    column="problem",
+    lines={name: f"`{name}`" for name in ("Flow", "Flow, look-ahead")},
+    where=lambda row: row["problem"] != NEAR_ONE,
+)
+_SERVICE = listed(
+    log="{buckets:,} buckets",
+    option_for_now="{options_per_second:,} per second",
+    its_99th_percentile="{options_p99_ms:.1f} ms",
+    durable_records="{records_per_second:,} per second",
+    their_99th_percentile="{records_p99_ms:.1f} ms",
+)
+_SUITE = pivot(REGRET, heading=_HEADING, lines=SUITE_PROBLEMS, columns=SUITE_POLICIES)
+_TAILS = listed(
+    years="{years}",
+    triangles="{triangles}",
+    latesum="{latesum:.4f}",
+    chainladder="{chainladder:.4f}",
+)
+#: The file of each table and number, and what makes it; a table that is not here is a sweep's.
+TABLES: dict[str, tuple[str, Shown]] = {
+    "headline": ("headline", pivot(REGRET, heading=_HEADING, columns=_HEADLINE)),
+    "suite": ("suite", _SUITE),
+    "regret": ("regret", pivot(REGRET + " ({runs:,})", heading=_HEADING + " (runs)")),
+    "parts": ("parts", listed(segments="{problem}", mean_regret=REGRET, runs="{runs:,}")),
+    "flow-policies": ("flow", _FLOW),
+    "given-status-quo": ("status_quo", given_status_quo),
+    "price": ("price", prices),
+    "safety": ("safety", stuck("flow", "unmix")),
+    "safety-unmix": ("safety", stuck("unmix", laws=["wide"])),
     "coverage": ("coverage", misses),
-    "coverage-flow": ("coverage", misses_of_worst(("flow, look-ahead", "flow"))),
-    "fit-limits": ("fits", fit_limits),
-    "tail-errors": ("tails", tail_errors),
+    "coverage-flow": ("coverage", worst_misses),
+    "fit-limits": (
+        "fits",
+        pivot("{covered:.3f} / {least:.3f}", line="kind", column="statistic", heading="data"),
+    ),
+    "tail-errors": ("tails", _TAILS),
     "end-ratios": ("ratios", end_ratios),
     "speed": ("speed", speeds),
-    "market-worlds": ("markets", market_worlds),
-    "market-beside": ("markets", market_beside),
-    "market-demand": ("markets", market_demand),
-    "market-delays": ("markets", market_cells("delay told wrong")),
-    "market-limits": (
-        "markets",
-        market_cells("best option later", "what ran before", "poor reports"),
+    "in-short": ("speed", lambda rows: speeds([row for row in rows if in_short(row)])),
+    "service": ("service", _SERVICE),
+    "walks": (
+        "walks",
+        listed(job="{job}", functions="{functions}", files="{files}", changes_of_file="{changes}"),
     ),
-    "market-breaks": ("markets", market_cells("what breaks it")),
-    "market-winners": ("markets", market_winners),
-    "market-field": ("field", market_field),
-    "market-speed": ("market-speed", market_speed),
-    "in-short": ("speed", in_short),
-    "service": ("service", service_speeds),
-    "price": ("price", prices),
-    "flow-policies": ("flow", flow_policies),
-    "given-status-quo": ("status_quo", given_status_quo),
-    "parts": ("parts", parts),
-    "walks": ("walks", walks),
+    **{f"market-{name}": ("markets", shown) for name, shown in _MARKETS.items()},
+    "market-field": ("field", pivot("{mean:,.0f} ± {error:,.0f}", heading=_HEADING)),
+    "market-speed": ("market-speed", listed(work="{what}", CPU_time="{cpu_ms:.1f} ms")),
 }
-VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
+_PAPERS_PROBLEM = "two arms, uniform(0, 100)"
+VALUES: dict[str, tuple[str, Shown]] = {
     "agreeing": ("ratios", agreeing),
     "over-optuna": ("service", over_optuna),
-    "odaaf-over-flow": ("league", flow_beside("odaaf")),
-    "odaaf-b-over-flow": ("league", flow_beside("odaaf-b")),
-    "ars-over-flow": ("league", over_flow_everywhere("ars-ucb")),
-    "price-two-arms": (
-        "league",
-        price_of_anonymity("two arms, exponential(50)", "two arms, uniform(0, 100)"),
+    "odaaf-over-flow": ("suite", regret_ratio(_PAPERS_PROBLEM, "odaaf", "flow", "{:.0f} times")),
+    "odaaf-b-over-flow": (
+        "suite",
+        regret_ratio(_PAPERS_PROBLEM, "odaaf-b", "flow", "{:.0f} times"),
     ),
-    "flow-wrong": ("flow", ended_wrong("Flow", NEAR_ONE)),
-    "price-line": ("league", price_of_anonymity("ten arms in a line")),
+    "price-two-arms": ("suite", regret_ratio(_PAPERS_PROBLEM, "flow", "qpm-d KL-UCB++", "{:.1f}")),
+    "price-line": ("suite", regret_ratio("ten arms in a line", "flow", "qpm-d KL-UCB++", "{:.1f}")),
+    "stuck-odaaf-v": ("suite", stuck_in_suite("odaaf-v")),
+    "stuck-ars-ucb": ("suite", stuck_in_suite("ars-ucb")),
+    "flow-wrong": ("flow", flow_wrong),
 }
 
 
 def table(name: str) -> str:
     """One table, as Markdown."""
-    file, shown = TABLES.get(name, (name, regrets))
+    file, shown = TABLES.get(name, (name, pivot(REGRET, heading=_HEADING)))
     return shown(_rows(file))
 
 
@@ -790,12 +486,6 @@ def value(name: str) -> str:
     """One number, as text."""
     file, shown = VALUES[name]
     return shown(_rows(file))
-
-
-def _rows(file: str) -> list[Row]:
-    if not file:  # computed, not measured
-        return []
-    return read_summary(RESULTS / f"{file}.csv")
 
 
 def written(text: str) -> str:
@@ -821,9 +511,8 @@ def main() -> None:
     new = {page: written(page.read_text(encoding="utf-8")) for page in pages()}
     old = [page for page, text in new.items() if text != page.read_text(encoding="utf-8")]
     if arguments.check:
-        sys.exit(
-            f"old tables: {', '.join(page.name for page in old)}; run docs/tables.py" if old else 0
-        )
+        names = ", ".join(page.name for page in old)
+        sys.exit(f"old tables: {names}; run docs/tables.py" if old else 0)
     for page in old:
         page.write_text(new[page], encoding="utf-8")
         print(f"new tables: {page.relative_to(ROOT)}")

@@ -26,7 +26,7 @@ def tables(tmp_path, monkeypatch):
 
 def _marked(tables):
     text = "".join(page.read_text(encoding="utf-8") for page in tables.pages())
-    return set(re.findall(r"<!-- (?:table|value): ([\w-]+) -->", text))
+    return set(re.findall(r"<!-- (?:table|value):\s+([\w-]+) -->", text))
 
 
 def test_every_file_of_results_stands_in_a_page(tables):
@@ -70,7 +70,9 @@ def test_a_number_that_is_typed_over_is_noticed(tables):
         text = page.read_text(encoding="utf-8")
         # At the start of a line it would begin a block of HTML, and end the paragraph.
         assert not re.search(r"^[ \-]*<!-- value", text, re.MULTILINE), page
-        for place in re.finditer(r"<!-- (table|value): ([\w-]+) -->(.*?)<!-- end", text, re.DOTALL):
+        for place in re.finditer(
+            r"<!-- (table|value):\s+([\w-]+) -->(.*?)<!-- end", text, re.DOTALL
+        ):
             *_, digit = re.finditer(r"\d", place[3])
             at = place.start(3) + digit.start()
             typed = text[:at] + str((int(digit[0]) + 1) % 10) + text[at + 1 :]
@@ -82,22 +84,19 @@ def test_a_number_that_is_typed_over_is_noticed(tables):
 def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
     before = read_summary(RESULTS / "safety.csv")
     row = {
-        "policy": "unmix", "law": "wide", "told": 1.0, "horizon": None, "seed": 99, "runs": 4_000,
-        "suspects": 3, "lock_ins": 2, "upper_limit": 0.0016, "mean": 3_000.0, "worst": 9_000.0,
-        "told_longer": 1,
+        "policy": "unmix", "law": "wide", "given": 1.0, "horizon": None, "seed": 99, "runs": 4_000,
+        "possibly_stuck": 3, "stuck": 2, "stuck_anew": 1, "upper_limit": 0.0016, "mean": 3_000.0,
+        "worst": 9_000.0,
     }  # fmt: skip
-    for lock_ins in (2, 0):
-        write_summary(tmp_path / "made" / "safety.csv", [{**row, "lock_ins": lock_ins}])
+    for stuck in (2, 0):
+        write_summary(tmp_path / "made" / "safety.csv", [{**row, "stuck": stuck}])
         tables.take(tmp_path / "made")
     after = read_summary(tables.RESULTS / "safety.csv")
     assert after[:-1] == before
-    shown = tables.table("safety")
-    command = (
-        "python studies/safety.py --law wide --policy unmix --told 1 --replications 4000 --seed 99"
-    )
-    assert f"| 0 of 4,000 | `{command}` |" in shown
-    assert "--seed 21`" not in shown  # the newest of each stands there
-    assert "| `unmix` | its mean | 99 | 4,000 | 0 | 1 | 0.0016 | 3,000 | the present one |" in tables.table("safety-unmix")  # fmt: skip
+    cells = "| `unmix` | its mean | mean delays of 1 to 5,000 rounds | 0 of 4,000 | 0.0016 |"
+    assert cells in tables.table("safety")
+    assert cells in tables.table("safety-unmix")
+    assert cells not in tables.table("safety-usual")
 
 
 def test_a_folder_without_results_is_refused(tables, tmp_path):

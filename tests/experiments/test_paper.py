@@ -25,6 +25,7 @@ from latesum.experiments.paper import (
 from latesum.experiments.paper.report import write_report
 from latesum.experiments.paper.verdicts import (
     EndRatio,
+    agreement,
     end_ratios,
     jump_times,
     published_curves,
@@ -170,10 +171,13 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def test_the_verdict_counts_combined_standard_errors() -> None:
-    row = EndRatio("3a", "x", published=10.0, ours=11.0, standard_error=0.2, combined_error=0.4)
+    row = EndRatio("3a", "x", 10.0, 11.0, standard_error=0.2, combined_error=0.4, runs=200)
     assert row.errors_apart == pytest.approx(2.5)
-    assert row.holds
-    assert not row._replace(ours=11.3).holds
+    assert row.verdict == "agrees"
+    assert row._replace(ours=11.3).verdict == "differs"
+    assert row._replace(ours=11.3, runs=20).verdict == "–"
+    assert agreement([row, row._replace(ours=11.3)]).startswith("1 of 2 end ratios")
+    assert agreement([row._replace(runs=20)]).startswith("No verdicts")
 
 
 def test_the_error_of_a_ratio_is_that_of_many_experiments() -> None:
@@ -200,6 +204,6 @@ def test_the_ratio_figures_end_where_the_published_ones_do(tmp_path: Path) -> No
         for figure, results in run.results.items()
         for row in end_ratios(figure, results, published_replications(figure))
     ]
-    differing = {(row.figure, row.curve) for row in rows if not row.holds}
+    differing = {(row.figure, row.curve) for row in rows if row.verdict == "differs"}
     assert len(rows) == 28
     assert differing <= {("6a", "ODAAF Exp d=75"), ("6a", "ODAAF-B Exp d=75")}

@@ -36,6 +36,7 @@ def paper(
     """Run the paper's experiments again, beside its published curves, with a report."""
     from latesum.experiments.paper import FIGURES, experiment_text, run_paper
     from latesum.experiments.paper.report import write_report
+    from latesum.experiments.paper.verdicts import agreement
     from latesum.experiments.summaries import write_summary
 
     if show is not None:
@@ -59,10 +60,8 @@ def paper(
     for row in ratios:
         table.add_row(*row.cells)
     terminal().print(table)
-    print(f"{sum(row.holds for row in ratios)} of {len(ratios)} end ratios agree.")
+    print(agreement(ratios))
     if jumps:
         good, known = sum(row.holding for row in jumps), sum(len(row.ours) for row in jumps)
         print(f"{good} of {known} jumps are within 0.5% of the published rounds.")
-    if quick:
-        print("A quick look: with few runs, agreement says little.")
     print(f"The report: {run.folder / 'report.html'}; its end ratios: {csv}")
