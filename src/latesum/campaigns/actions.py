@@ -1,26 +1,34 @@
 """Operator actions: a table, from which methods, commands and the HTTP route follow.
 
 Each action has a user and a reason, which the log keeps. Under one key it happens once, however
-often it is sent.
+often it is sent. What a campaign was created with stays as it is in the store; what it is set up
+with at a time is that, with all actions up to then.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, NotRequired, Required, TypedDict, Unpack
+from typing import Any, NamedTuple, NotRequired, Required, TypedDict
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._render import counted
-from latesum.campaigns.changes import changed_fields, check_addition, check_new_name, plain_request
 from latesum.campaigns.completeness import effect_on_totals
-from latesum.campaigns.config import CampaignConfig, check_printable, read_option_name
-from latesum.campaigns.deciding import after_the_end, carry
-from latesum.campaigns.state import CampaignState, Event
-from latesum.campaigns.store import Writer
+from latesum.campaigns.config import (
+    CHANGEABLE,
+    MAX_OPTIONS,
+    SWITCHBACK,
+    CampaignConfig,
+    check_printable,
+    read_option_name,
+)
+from latesum.campaigns.deciding import after_the_end, carry, check_gap
+from latesum.campaigns.rows import NO_OPTION
+from latesum.campaigns.state import Append, CampaignState, Event
 from latesum.errors import NotPossible
+from latesum.policies import registry
 
 
 class Action(NamedTuple):
@@ -128,23 +136,16 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
         ),
     }
 )
-#: More buckets than this between a campaign's end and its reopening look like a wrong clock.
-_MAX_PAUSE = 100_000
 #: The fields that say which totals count.
 _ABOUT_TOTALS = ("completeness", "settling_time", "max_lateness")
 
 
 class Signature(TypedDict):
-    """Who acts and why, and the key under which it happens once."""
+    """Who acts and why, the key under which it happens once, and the region; without one, all."""
 
     user: Required[str]
     reason: Required[str]
     key: NotRequired[str | None]
-
-
-class RegionSignature(Signature):
-    """The same, and the region that it is for; without one it is for all."""
-
     region: NotRequired[str | None]
 
 
@@ -164,240 +165,25 @@ class ActionResult(NamedTuple):
     note: str = ""
 
 
-class CampaignActions(ABC):
-    """The actions of a campaign, as methods. What cannot be done as things are raises
-    `NotPossible`."""
-
-    @abstractmethod
-    def act(
-        self,
-        action: str,
-        *,
-        user: str,
-        reason: str,
-        key: str | None = None,
-        region: str | None = None,
-        dry_run: bool = False,
-        **arguments: Any,
-    ) -> ActionResult:
-        """Do one of `ACTIONS`, in one transaction.
-
-        Args:
-            action: Its name.
-            user: Who does it.
-            reason: Why.
-            key: Under one key an action happens once, however often it is sent.
-            region: The region that it is for, in a campaign that has some; otherwise all.
-            dry_run: Only say what it would do.
-            arguments: What the action takes besides.
-        """
-
-    def pause(self, **by: Unpack[RegionSignature]) -> ActionResult:
-        """Keep showing the present option until `resume`. A pin that runs goes on first."""
-        return self.act("pause", **by)
-
-    def resume(self, **by: Unpack[RegionSignature]) -> ActionResult:
-        """Let the policy decide again. A pin goes on after a pause; without a pause it ends."""
-        return self.act("resume", **by)
-
-    def pin(self, option: str, *, buckets: int = 1, **by: Unpack[RegionSignature]) -> ActionResult:
-        """Show this option in the next buckets that are decided."""
-        return self.act("pin", option=option, buckets=buckets, **by)
-
-    def unpin(self, **by: Unpack[RegionSignature]) -> ActionResult:
-        """End a pin that is not over; a pause goes on."""
-        return self.act("unpin", **by)
-
-    def remove_option(self, option: str, **by: Unpack[RegionSignature]) -> ActionResult:
-        """Take an option away, until `restore_option`."""
-        return self.act("remove-option", option=option, **by)
-
-    def restore_option(self, option: str, **by: Unpack[RegionSignature]) -> ActionResult:
-        """Undo a removal: the policy goes on as if the option had never been away."""
-        return self.act("restore-option", option=option, **by)
-
-    def add_option(self, option: str, **by: Unpack[Signature]) -> ActionResult:
-        """Add an option; its first block is asked for next. Policies that cannot do that refuse.
-
-        Only options that were never shown either, or whose turn it is, come before it.
-        """
-        return self.act("add-option", option=option, **by)
-
-    def rename_option(self, option: str, name: str, **by: Unpack[Signature]) -> ActionResult:
-        """Give an option another name; nothing else changes."""
-        return self.act("rename-option", option=option, name=name, **by)
-
-    def change(
-        self,
-        *,
-        user: str,
-        reason: str,
-        key: str | None = None,
-        dry_run: bool = False,
-        **config: Any,
-    ) -> ActionResult:
-        """Change what the campaign is set up with, from the next decision on.
-
-        The policy of the new configuration learns from the whole log; decisions that were taken stay.
-
-        Args:
-            user: Who does it.
-            reason: Why.
-            key: As for `act`.
-            dry_run: Change nothing; the note says what the change would do.
-            config: Any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign. Of the
-                `parameters`, those that are not named stay.
-        """
-        return self.act("change", user=user, reason=reason, key=key, dry_run=dry_run, config=config)
-
-    def finish(self, option: str | None = None, **by: Unpack[Signature]) -> ActionResult:
-        """End the campaign. From now on `decide` answers `option`, by default the best so far."""
-        return self.act("finish", option=option, **by)
-
-    def reopen(self, **by: Unpack[Signature]) -> ActionResult:
-        """Go on with a finished campaign, from the next bucket on; pauses and pins are over."""
-        return self.act("reopen", **by)
-
-    def archive(self, **by: Unpack[Signature]) -> ActionResult:
-        """Put a finished campaign away: lists leave it out. `reopen` takes it back."""
-        return self.act("archive", **by)
-
-
-class Request(NamedTuple):
-    """An action that is asked for; `body` is what the log keeps of it."""
-
-    action: str
-    key: str | None
-    body: dict[str, Any]
-    #: Whether the option was chosen for the operator: sent again, it may be another one.
-    any_option: bool = False
-    #: The region that it is for; empty for all.
-    region: str = ""
-
-    def write(self, writer: Writer, state: CampaignState, at: datetime) -> ActionResult:
-        """Write it down, unless it cannot be done or was done under this key before."""
-        event = self._done_before(state)
-        repeated = event is not None
-        note = ""
-        if event is None:
-            more, note = self._particulars(self._able(state), at)
-            if self.action == "reopen":
-                _fill_the_pause(writer, state, at)
-            # The key is in the action's own event, so that both are written or neither.
-            key = {} if self.key is None else {"key": self.key}
-            event = writer.append(at, self.action, None, {**self.body, **more, **key}, self.region)
-            state.apply(event)
-        arm = event.body.get("option")
-        name = event.body.get("name") if arm is None else state.config.options[arm]
-        return ActionResult(event.kind, name, repeated, note)
-
-    def preview(self, state: CampaignState, at: datetime) -> ActionResult:
-        """What it would do, without doing it."""
-        return ActionResult(self.action, None, False, self._particulars(self._able(state), at)[1])
-
-    def _able(self, state: CampaignState) -> CampaignState:
-        """The first part in which it can be done: what can be done in one region at least is
-        done there."""
-        parts = state.parts_of(self.region)
-        obstacles = [next(self._obstacles(part), None) for part in parts]
-        if None not in obstacles:
-            raise NotPossible(f"the campaign cannot do that: {obstacles[0]}.")
-        return parts[obstacles.index(None)]
-
-    def _done_before(self, state: CampaignState) -> Event | None:
-        if self.key is None:
-            return None
-        event = next((each for each in state.actions if each.body.get("key") == self.key), None)
-        if event is None:
-            return None
-        said = {name: value for name, value in self.body.items() if name != "user"}
-        if self.any_option:
-            said["option"] = event.body.get("option")
-        asked = self.action, self.region
-        if (event.kind, event.region) != asked or any(
-            event.body[name] != said[name] for name in said
-        ):
-            raise NotPossible("this Idempotency-Key was used for another action; choose a new one.")
-        return event
-
-    def _obstacles(self, state: CampaignState) -> Iterator[str]:
-        """Why it cannot be done."""
-        if state.archived and self.action != "reopen":
-            yield "it is in the archive; reopen it first"
-        if state.finished and not ACTIONS[self.action].when_finished:
-            yield "it is finished; reopen it first"
-        if self.action == "reopen" and state.finished is None and state.archived is None:
-            yield "it is not finished"
-        if self.action == "archive" and state.finished is None and state.decisions:
-            yield "it still runs; finish it first"
-        if self.action == "pause" and state.paused:
-            yield "it is paused already"
-        if self.action == "resume" and state.paused is None and state.pin is None:
-            yield "it is neither paused nor pinned"
-        if self.action == "unpin" and state.pin is None:
-            yield "nothing is pinned"
-        arm = self.body.get("option")
-        if arm is not None and self.action != "rename-option":
-            yield from self._obstacles_of(state, arm)
-
-    def _obstacles_of(self, state: CampaignState, arm: int) -> Iterator[str]:
-        """Why it cannot be done with this option."""
-        name = state.config.options[arm]
-        if self.action == "restore-option":
-            if arm not in state.removed:
-                yield f"{name} was not removed"
-            return
-        if arm in state.removed:
-            again = " already" if self.action == "remove-option" else "; restore it first"
-            yield f"{name} was removed{again}"
-        if self.action == "remove-option" and len(state.removed) == state.config.n_options - 1:
-            yield f"{name} is the last option left; finish the campaign instead"
-
-    def _particulars(self, state: CampaignState, at: datetime) -> tuple[dict[str, Any], str]:
-        """What the log keeps besides what was asked for, and what to know about the action."""
-        config, pin = state.config, state.pin
-        if self.action == "add-option":
-            name = check_new_name(config, self.body["name"])
-            check_addition(config, name)
-            return {"name": name}, _when_it_comes(state, name)
-        if self.action == "rename-option":
-            arm = self.body["option"]
-            name = check_new_name(config, self.body["name"], renamed=arm)
-            return {"name": name, "before": config.options[arm]}, ""
-        if self.action == "change":
-            changes, before, notes = changed_fields(config, self.body["asked"])
-            if not changes.keys().isdisjoint(_ABOUT_TOTALS):
-                after = CampaignConfig.from_json({**config.to_json(), **changes})
-                notes += effect_on_totals(state, after, at)
-            return {"changes": changes, "before": before}, " ".join(notes)
-        if self.action == "resume" and state.paused is None:
-            return {}, "There was no pause: the pin has ended."
-        if self.action == "resume" and pin is not None:
-            return {"pin_goes_on": True}, _pin_text(state)
-        if self.action == "resume":
-            return {}, "The policy decides again, from the next bucket on."
-        if self.action == "pause" and pin is not None:
-            return {}, _pin_text(state)
-        if self.action == "remove-option" and pin is not None and pin.arm == self.body["option"]:
-            return {}, "It is not pinned any more."
-        return {}, ""
-
-
-def read_request(
+def perform(
+    state: CampaignState,
+    append: Append | None,
+    at: datetime,
     action: str,
-    config: CampaignConfig,
-    leading: int | None,
-    by: RegionSignature,
     arguments: Mapping[str, Any],
-) -> Request:
-    """The action that is asked for, with checked values.
+    by: Signature,
+    leading: int | None = None,
+) -> ActionResult:
+    """Do an action, unless it cannot be done or was done under this key before.
 
     Args:
-        action: Its name.
-        config: What the campaign is set up with.
-        leading: The option to finish with, where none is named.
+        state: What the log adds up to.
+        append: Writes an event down; None: only say what it would do.
+        at: The time.
+        action: Its name, one of `ACTIONS`.
+        arguments: What the action takes.
         by: Who asks and why.
-        arguments: What the action takes besides.
+        leading: The option to finish with, where none is named.
     """
     known = ACTIONS[known_name(action, ACTIONS, "action")]
     for name in arguments:
@@ -409,11 +195,27 @@ def read_request(
     region, key = by.get("region"), by.get("key")
     if region is not None and not known.regional:
         raise InvalidInput(f"{action} is for all regions; leave the region out.")
-    where = "" if region is None else config.region(region)
+    where = "" if region is None else state.config.region(region)
     user, reason = read_user_and_reason(by["user"], by["reason"])
-    body = {"user": user, **_read_arguments(action, config, key, leading, given)}
+    body = _read_arguments(action, state.config, key, leading, given)
+    body = {"user": user, **body, "reason": reason}
     any_option = action == "finish" and "option" not in given
-    return Request(action, key, {**body, "reason": reason}, any_option, where)
+    event = _done_before(state, action, where, key, body, any_option)
+    repeated, note = event is not None, ""
+    if event is None:
+        part = _able(state, action, where, body.get("option"))
+        more, note = _particulars(part, action, body, at)
+        if append is None:
+            return ActionResult(action, None, False, note)
+        if action == "reopen":
+            _fill_the_pause(append, state, at)
+        # The key is in the action's own event, so that both are written or neither.
+        kept = {**body, **more} if key is None else {**body, **more, "key": key}
+        event = append(at, action, None, kept, where)
+        state.apply(event)
+    arm = event.body.get("option")
+    option = event.body.get("name") if arm is None else state.config.options[arm]
+    return ActionResult(action, option, repeated, note)
 
 
 def _read_arguments(
@@ -425,7 +227,7 @@ def _read_arguments(
 ) -> dict[str, Any]:
     """The arguments of an action as the log keeps them."""
     if action == "change":
-        return {"asked": plain_request(given["config"])}
+        return {"asked": _plain_request(given["config"])}
     if action == "add-option":
         return {"name": read_option_name(given["option"])}
     if action == "rename-option":
@@ -442,6 +244,100 @@ def _read_arguments(
         count = whole_number(given.get("buckets", 1), "the number of buckets", at_least=1)
         read["buckets"] = count
     return read
+
+
+def _done_before(
+    state: CampaignState,
+    action: str,
+    region: str,
+    key: str | None,
+    body: dict[str, Any],
+    any_option: bool,
+) -> Event | None:
+    """The event of the same action under this key; `any_option`: the option is not compared."""
+    if key is None:
+        return None
+    event = next((each for each in state.actions if each.body.get("key") == key), None)
+    if event is None:
+        return None
+    left_out = ("user", "option") if any_option else ("user",)
+    if (event.kind, event.region) != (action, region) or any(
+        event.body[name] != value for name, value in body.items() if name not in left_out
+    ):
+        raise NotPossible("this Idempotency-Key was used for another action; choose a new one.")
+    return event
+
+
+def _able(state: CampaignState, action: str, region: str, arm: int | None) -> CampaignState:
+    """The first part in which it can be done: what can be done in one region at least is
+    done there."""
+    parts = state.parts_of(region)
+    obstacles = [next(_obstacles(part, action, arm), None) for part in parts]
+    if None not in obstacles:
+        raise NotPossible(f"the campaign cannot do that: {obstacles[0]}.")
+    return parts[obstacles.index(None)]
+
+
+def _obstacles(state: CampaignState, action: str, arm: int | None) -> Iterator[str]:
+    """Why an action cannot be done."""
+    if state.archived and action != "reopen":
+        yield "it is in the archive; reopen it first"
+    if state.finished and not ACTIONS[action].when_finished:
+        yield "it is finished; reopen it first"
+    if action == "reopen" and state.finished is None and state.archived is None:
+        yield "it is not finished"
+    if action == "archive" and state.finished is None and state.decisions:
+        yield "it still runs; finish it first"
+    if action == "pause" and state.paused:
+        yield "it is paused already"
+    if action == "resume" and state.paused is None and state.pin is None:
+        yield "it is neither paused nor pinned"
+    if action == "unpin" and state.pin is None:
+        yield "nothing is pinned"
+    if arm is None or action == "rename-option":
+        return
+    name = state.config.options[arm]
+    if action == "restore-option":
+        if arm not in state.removed:
+            yield f"{name} was not removed"
+        return
+    if arm in state.removed:
+        again = " already" if action == "remove-option" else "; restore it first"
+        yield f"{name} was removed{again}"
+    if action == "remove-option" and len(state.removed) == state.config.n_options - 1:
+        yield f"{name} is the last option left; finish the campaign instead"
+
+
+def _particulars(
+    state: CampaignState, action: str, body: dict[str, Any], at: datetime
+) -> tuple[dict[str, Any], str]:
+    """What the log keeps besides what was asked for, and what to know about the action."""
+    config, pin = state.config, state.pin
+    if action == "add-option":
+        name = _check_new_name(config, body["name"])
+        _check_addition(config, name)
+        return {"name": name}, _when_it_comes(state, name)
+    if action == "rename-option":
+        arm = body["option"]
+        name = _check_new_name(config, body["name"], renamed=arm)
+        return {"name": name, "before": config.options[arm]}, ""
+    if action == "change":
+        changes, before, notes = _changed_fields(config, body["asked"])
+        if not changes.keys().isdisjoint(_ABOUT_TOTALS):
+            after = CampaignConfig.from_json({**config.to_json(), **changes})
+            notes += effect_on_totals(state, after, at)
+        return {"changes": changes, "before": before}, " ".join(notes)
+    if action == "resume" and state.paused is None:
+        return {}, "There was no pause: the pin has ended."
+    if action == "resume" and pin is not None:
+        return {"pin_goes_on": True}, _pin_text(state)
+    if action == "resume":
+        return {}, "The policy decides again, from the next bucket on."
+    if action == "pause" and pin is not None:
+        return {}, _pin_text(state)
+    if action == "remove-option" and pin is not None and pin.arm == body["option"]:
+        return {}, "It is not pinned any more."
+    return {}, ""
 
 
 def read_user_and_reason(user: object, reason: object) -> tuple[str, str]:
@@ -470,7 +366,7 @@ def _when_it_comes(state: CampaignState, name: str) -> str:
     return ""
 
 
-def _fill_the_pause(writer: Writer, state: CampaignState, at: datetime) -> None:
+def _fill_the_pause(append: Append, state: CampaignState, at: datetime) -> None:
     """Between its end and now the campaign went on with what it was finished with.
 
     The present bucket is a part of that: what was answered for it stands.
@@ -480,12 +376,108 @@ def _fill_the_pause(writer: Writer, state: CampaignState, at: datetime) -> None:
         if finished is None or last is None or not buckets.timed:
             return
         present = buckets.number(at)
-        if present - last > _MAX_PAUSE:
-            raise InvalidInput(
-                f"{present - last:,} buckets have passed since the last decision; is the clock "
-                "right?"
-            )
+        check_gap(present - last)
         for bucket in range(last + 1, present + 1):
             ended_before = buckets.end(bucket) <= finished.at
             taken = carry if ended_before else after_the_end
-            state.write(writer.append, taken(part, bucket, at))
+            state.write(append, taken(part, bucket, at))
+
+
+def _check_new_name(config: CampaignConfig, name: object, renamed: int | None = None) -> str:
+    """The name of an option that is added or renamed; refused if another one has it."""
+    wanted = read_option_name(name)
+    others = [each for arm, each in enumerate(config.options) if arm != renamed]
+    if wanted.casefold() in [each.casefold() for each in others]:
+        raise InvalidInput(f"there is an option {wanted!r} already; choose another name.")
+    if wanted in NO_OPTION and config.status_quo == wanted:
+        raise InvalidInput(
+            f"an option cannot be called {wanted!r} here: that is what the campaign says of the "
+            "time "
+            "before its start; choose another name."
+        )
+    return wanted
+
+
+def _check_addition(config: CampaignConfig, name: str) -> None:
+    """Refuse an option that the policy cannot take in while it runs."""
+    if not config.is_market and not registry.takes_new_options(config.policy):
+        able = [each for each in registry.available() if registry.takes_new_options(each)]
+        raise NotPossible(
+            f"{config.policy} cannot take in an option while it runs; {', '.join(able)} can. "
+            f"Change the policy first (to {able[0]})."
+        )
+    if len(config.options) >= MAX_OPTIONS:
+        raise NotPossible(f"a campaign has at most {MAX_OPTIONS} options.")
+    config.with_options((*config.options, name)).check_policy()
+
+
+def _plain_request(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked to be changed, as JSON values; refused where it cannot be changed."""
+    for name in given:
+        if name in CampaignConfig.model_fields and name not in CHANGEABLE:
+            raise InvalidInput(
+                f"{name} cannot be changed while a campaign runs; {', '.join(CHANGEABLE)} can."
+            )
+        known_name(name, CHANGEABLE, "field that can be changed")
+    if not given:
+        raise InvalidInput(f"say what to change: {', '.join(CHANGEABLE)}.")
+    if "parameters" in given and not isinstance(given["parameters"], Mapping):
+        raise InvalidInput("the parameters of the policy are names with values.")
+    plain: dict[str, Any] = json.loads(json.dumps(given, default=str))
+    return plain
+
+
+def _changed_fields(
+    config: CampaignConfig, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """What a change sets, what that was before, and what to know about it.
+
+    Parameters that are not named stay, unless another policy does not take them.
+
+    Args:
+        config: As they are now.
+        given: The fields to change, as for a new campaign; a parameter of None is taken away.
+    """
+    notes = list[str]()
+    wanted = dict(given)
+    parameters = {**config.parameters, **wanted.get("parameters", {})}
+    parameters = {key: value for key, value in parameters.items() if value is not None}
+    if "policy" in wanted and config.is_market != (wanted["policy"] == SWITCHBACK):
+        # Its parameters are in buckets, those of the others in rounds: none can be taken over.
+        named = wanted.get("parameters", {})
+        left = [key for key in parameters if key not in named]
+        parameters = {key: value for key, value in parameters.items() if key in named}
+        if left:
+            notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
+    elif "policy" in wanted and not config.is_market:
+        accepted = registry.accepted_parameters(registry.checked_name(wanted["policy"]))
+        named = wanted.get("parameters", {})
+        left = [key for key in parameters if key not in accepted and key not in named]
+        parameters = {key: value for key, value in parameters.items() if key not in left}
+        if left:
+            notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
+    if "late" in wanted.get("parameters", {}):  # it says all of these
+        said = {"mean_delay", "sure", "uncertainty"} - wanted["parameters"].keys()
+        parameters = {key: each for key, each in parameters.items() if key not in said}
+    wanted["parameters"] = parameters
+    after = config.changed_by(wanted)
+    saved, saved_after = config.to_json(), after.to_json()
+    changes = {key: value for key, value in saved_after.items() if saved.get(key) != value}
+    if not changes:
+        raise NotPossible("that is how the campaign is set up already; nothing was changed.")
+    after.check_policy()
+    in_rounds = [
+        key
+        for key in ("horizon", "mean_delay", "delay_bound", "delay_variance")
+        if key in after.parameters
+        and key not in given.get("parameters", {})
+        and not after.is_market
+    ]
+    if "expected_rounds" in changes and in_rounds:
+        stay = ", ".join(f"{key} = {after.parameters[key]:,}" for key in in_rounds)
+        notes.append(
+            f"{stay} stay as they are, in rounds; if they were given in time, give them again."
+        )
+    if after.note is not None and after.note != config.note:
+        notes.append(after.note)
+    return changes, {key: saved.get(key) for key in changes}, notes

@@ -9,22 +9,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from latesum._checks import InvalidInput, known_name, shortened
-from latesum.campaigns.actions import (
-    ActionResult,
-    CampaignActions,
-    RegionSignature,
-    read_request,
-    read_user_and_reason,
-)
+from latesum.campaigns.actions import ActionResult, Signature, perform, read_user_and_reason
 from latesum.campaigns.buckets import When
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import (
     Replay,
     bucket_to_decide,
     carry,
+    check_gap,
     check_next,
     check_open,
     decide,
@@ -36,7 +31,6 @@ from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recording import (
     Recorded,
     Recorder,
-    check_gap,
     check_rows,
     why_unknown,
 )
@@ -109,7 +103,7 @@ class _Log:
         return self._state
 
 
-class Campaign(CampaignActions):
+class Campaign:
     """Decides which option to show in each bucket, and keeps a log of everything.
 
     Many processes may have the same campaign open; what one writes, all see.
@@ -405,21 +399,103 @@ class Campaign(CampaignActions):
         dry_run: bool = False,
         **arguments: Any,
     ) -> ActionResult:
-        """Do one of `ACTIONS` (`latesum.campaigns.actions.CampaignActions.act`)."""
-        config = self.current_config()
+        """Do one of `latesum.campaigns.actions.ACTIONS`, in one transaction.
+
+        What cannot be done as things are raises `NotPossible`.
+
+        Args:
+            action: Its name.
+            user: Who does it.
+            reason: Why.
+            key: Under one key an action happens once, however often it is sent.
+            region: The region that it is for, in a campaign that has some; otherwise all.
+            dry_run: Only say what it would do.
+            arguments: What the action takes besides.
+        """
         needs_leading = action == "finish" and arguments.get("option") is None
         leading = self.leading() if needs_leading else None
-        by: RegionSignature = {"user": user, "reason": reason, "key": key, "region": region}
-        request = read_request(action, config, leading, by, arguments)
+        by: Signature = {"user": user, "reason": reason, "key": key, "region": region}
         with self._lock:
+            now = self.clock()
             if dry_run:
-                return request.preview(self._refreshed(), self.clock())
+                return perform(self._refreshed(), None, now, action, arguments, by, leading)
             with self._log.writing() as (writer, state):
-                done = request.write(writer, state, self.clock())
+                done = perform(state, writer.append, now, action, arguments, by, leading)
             self.current_config()
         if action == "add-option" and not done.note and not done.repeated:
             return done._replace(note=self._when_shown(done.option))
         return done
+
+    def pause(self, **by: Unpack[Signature]) -> ActionResult:
+        """Keep showing the present option until `resume`. A pin that runs goes on first."""
+        return self.act("pause", **by)
+
+    def resume(self, **by: Unpack[Signature]) -> ActionResult:
+        """Let the policy decide again. A pin goes on after a pause; without a pause it ends."""
+        return self.act("resume", **by)
+
+    def pin(self, option: str, *, buckets: int = 1, **by: Unpack[Signature]) -> ActionResult:
+        """Show this option in the next buckets that are decided."""
+        return self.act("pin", option=option, buckets=buckets, **by)
+
+    def unpin(self, **by: Unpack[Signature]) -> ActionResult:
+        """End a pin that is not over; a pause goes on."""
+        return self.act("unpin", **by)
+
+    def remove_option(self, option: str, **by: Unpack[Signature]) -> ActionResult:
+        """Take an option away, until `restore_option`."""
+        return self.act("remove-option", option=option, **by)
+
+    def restore_option(self, option: str, **by: Unpack[Signature]) -> ActionResult:
+        """Undo a removal: the policy goes on as if the option had never been away."""
+        return self.act("restore-option", option=option, **by)
+
+    def add_option(self, option: str, **by: Unpack[Signature]) -> ActionResult:
+        """Add an option; its first block is asked for next. Policies that cannot do that refuse.
+
+        Only options that were never shown either, or whose turn it is, come before it.
+        """
+        return self.act("add-option", option=option, **by)
+
+    def rename_option(self, option: str, name: str, **by: Unpack[Signature]) -> ActionResult:
+        """Give an option another name; nothing else changes."""
+        return self.act("rename-option", option=option, name=name, **by)
+
+    def change(
+        self,
+        *,
+        user: str,
+        reason: str,
+        key: str | None = None,
+        dry_run: bool = False,
+        **config: Any,
+    ) -> ActionResult:
+        """Change what the campaign is set up with, from the next decision on.
+
+        The policy of the new configuration learns from the whole log; decisions that were taken
+        stay.
+
+        Args:
+            user: Who does it.
+            reason: Why.
+            key: As for `act`.
+            dry_run: Change nothing; the note says what the change would do.
+            config: Any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign. Of the
+                `parameters`, those that are not named stay.
+        """
+        return self.act("change", user=user, reason=reason, key=key, dry_run=dry_run, config=config)
+
+    def finish(self, option: str | None = None, **by: Unpack[Signature]) -> ActionResult:
+        """End the campaign. From now on `decide` answers `option`, by default the best so far."""
+        return self.act("finish", option=option, **by)
+
+    def reopen(self, **by: Unpack[Signature]) -> ActionResult:
+        """Go on with a finished campaign, from the next bucket on; pauses and pins are over."""
+        return self.act("reopen", **by)
+
+    def archive(self, **by: Unpack[Signature]) -> ActionResult:
+        """Put a finished campaign away: lists leave it out. `reopen` takes it back."""
+        return self.act("archive", **by)
 
     def _when_shown(self, option: str | None) -> str:
         """When an option that was just added is shown."""

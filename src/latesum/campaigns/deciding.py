@@ -32,6 +32,8 @@ from latesum.policies.estimates import Units
 if TYPE_CHECKING:
     from latesum.markets import LateOption, MarketConfig, RegionChoice, RegionRow
 
+#: At most this many buckets without a decision are filled in; more look like a wrong clock.
+_MAX_GAP = 100_000
 #: The share of a bucket that a block need not be a bucket longer for.
 _NOT_WORTH_A_BUCKET = 0.1
 _CHECKPOINT_EVERY = 32
@@ -168,6 +170,14 @@ def check_next(state: CampaignState, bucket: int) -> None:
     following = (state.last or 0) + 1
     if not state.config.buckets.timed and bucket > following:
         raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
+
+
+def check_gap(missed: int) -> None:
+    """Refuse to fill in more buckets than a campaign can have missed."""
+    if missed > _MAX_GAP:
+        raise InvalidInput(
+            f"{missed:,} buckets have passed since the last decision; is the clock right?"
+        )
 
 
 def final_decision(state: CampaignState, bucket: int, region: str = "") -> Decision:

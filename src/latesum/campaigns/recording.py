@@ -12,7 +12,7 @@ from latesum._checks import InvalidInput, finite_number, known_name, shortened, 
 from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import carry, fill_in
+from latesum.campaigns.deciding import carry, check_gap, fill_in
 from latesum.campaigns.rows import Observation, Shown, largest_share, read_shown, shown_text
 from latesum.campaigns.state import Append, CampaignState, Value, said
 from latesum.campaigns.vocabulary import STATUSES, Verdict
@@ -22,8 +22,6 @@ from latesum.files.totals import Row
 #: Limits far above anything real, so that no sum can overflow.
 MAX_ROUNDS = 10**12
 MAX_TOTAL = 1e15
-#: At most this many buckets without a decision are filled in; more look like a wrong clock.
-_MAX_GAP = 100_000
 #: How many times more or less than usual is noted, by this many buckets around and at least
 #: so many of them.
 _FAR = 10
@@ -466,14 +464,6 @@ def _unknown_region(region: str, regions: tuple[str, ...]) -> str:
         if each.casefold() == region.casefold():
             return f"the region {region!r} is written {each!r} in this campaign; write it so."
     return f"there is no region {region!r}; the regions are {', '.join(regions)}."
-
-
-def check_gap(missed: int) -> None:
-    """Refuse to fill in more buckets than a campaign can have missed."""
-    if missed > _MAX_GAP:
-        raise InvalidInput(
-            f"{missed:,} buckets have passed since the last decision; is the clock right?"
-        )
 
 
 def why_unknown(config: CampaignConfig, bucket: int, now: datetime) -> str:
