@@ -7,6 +7,7 @@ import ipaddress
 import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
@@ -15,9 +16,9 @@ from service_settings import SETTINGS
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.health import Finding
+from latesum.campaigns.view import Status
 from latesum.service import Configuration, webhooks
 from latesum.service.monitor import Monitor, Told, message
-from latesum.service.summaries import CampaignSummary
 from latesum.service.webhooks import Poster, Webhooks, check_address, resolve
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"),)
@@ -50,10 +51,8 @@ def tell(store):
 
 
 def summary(name="banner", health=(), winner=None, state="running"):
-    return CampaignSummary(
-        name, state, "The campaign is finished with blue: clear", ("red", "blue"), "odaaf", "day",
-        None, list(health), (), 0, winner, 3, None, 1,
-    )  # fmt: skip
+    headline = "The campaign is finished with blue: clear"
+    return Status(name, state, headline, datetime.now(UTC), winner=winner, health=list(health))
 
 
 def said(receiver):

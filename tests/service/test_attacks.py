@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import threading
+import warnings
 from pathlib import Path
 
 import httpx
@@ -15,7 +16,12 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 
 from latesum.campaigns import Store
-from latesum.service import Tokens, auth, routing
+from latesum.service import Configuration, Tokens, auth, routing
+from latesum.service.app import create_app
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of its choice of a library for requests
+    from starlette.testclient import TestClient
 
 ROOT = Path(__file__).parents[2]
 
@@ -226,3 +232,61 @@ def test_the_start_of_the_container_stops_without_its_password(tmp_path, mode):
     if mode:
         assert (tmp_path / "pgpass").read_text() == "postgres:5432:latesum:latesum:secret\n"
         assert (tmp_path / "pgpass").stat().st_mode & 0o077 == 0
+
+
+def test_over_https_the_cookie_is_bound_to_the_host(service):
+    form = {"token": service.secrets["read"]}
+    over_tls = {"base_url": "https://testserver", "raise_server_exceptions": False}
+    with TestClient(service.app, **over_tls) as browser:
+        (cookie,) = browser.post("/login", data=form, follow_redirects=False).headers.get_list(
+            "set-cookie"
+        )
+        assert cookie.startswith("__Host-latesum=")
+        assert {"Secure", "HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+        assert browser.get("/readyz").status_code == 200
+        session = browser.cookies["__Host-latesum"]
+        browser.cookies.clear()
+        # A neighbor of the host can set a cookie of this name, and it opens nothing.
+        assert browser.get("/readyz", headers={"Cookie": f"latesum={session}"}).status_code == 401
+
+
+def test_a_campaign_that_another_service_deleted_is_gone(service, operator, daily, clock):
+    other = TestClient(create_app(service.store, Configuration(clock=clock, status_kept=0.0)))
+    token = service.as_("read").headers
+    with other:
+        assert other.get(f"{daily}/option", headers=token).status_code == 200
+        deletion = {"reason": "a test", "name": "daily"}
+        assert operator.post(f"{daily}/actions/delete", json=deletion).status_code == 200
+        for path in ("option", "status", "history"):
+            gone = other.get(f"{daily}/{path}", headers=token)
+            assert (gone.status_code, "was deleted" in gone.text) == (404, True), path
+
+
+@pytest.mark.parametrize("scope", ["read", "record", "operate"])
+def test_only_operators_decide_ahead(service, operator, daily, campaign, scope):
+    client = service.as_(scope)
+    assert client.get(f"{daily}/option").status_code == 200
+    assert client.get(f"{campaign}/option").status_code == 200
+    for path in (f"{daily}/option?bucket=2026-03-03", f"{campaign}/options?bucket=2"):
+        answer = client.get(path)
+        assert answer.status_code == (200 if scope == "operate" else 403), answer.text
+        operator.get(path)
+        assert client.get(path).status_code == 200  # what is decided may be read
+
+
+def test_refusals_do_not_repeat_long_input(operator, campaign):
+    long = "x" * 60_000
+    tried = [
+        operator.put(f"{campaign}/buckets/1", json={"shown": long[:900], long: 1}),
+        operator.put(f"{campaign}/buckets/1", json={"shown": long[:900]}),
+        operator.get("/v1/campaigns", params={"state": long}),
+        operator.put("/v1/campaigns/new", json={**SETTINGS, "options": ["a", long]}),
+        operator.put("/v1/campaigns/new", json={**SETTINGS, "policy": long}),
+        operator.post(f"{campaign}/totals", json={"rows": [{"bucket": long}]}),
+        operator.post(
+            f"{campaign}/totals", content=f"{long}\n1", headers={"Content-Type": "text/csv"}
+        ),
+    ]
+    for answer in tried:
+        assert answer.status_code in (413, 422), answer.text[:300]
+        assert len(answer.content) < 5_000

@@ -82,6 +82,14 @@ def test_a_service_of_a_store_that_can_only_be_read(service, clock):
             for sentence in refusals(client):
                 assert "can only be read" in sentence
             assert client.get("/v1/campaigns/banner/status").status_code == 200
+            browser = TestClient(app, raise_server_exceptions=False)
+            form = {"token": service.secrets["read"]}
+            assert (
+                browser.post("/login", data=form).status_code == 200
+            )  # the page, after a redirect
+            assert "Campaigns" in browser.get("/campaigns/banner").text
+            browser.post("/logout", headers={"X-Latesum-Page": "1"})
+            assert browser.get("/campaigns/banner").status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -95,9 +103,9 @@ def test_a_service_of_a_store_that_can_only_be_read(service, clock):
     ],
 )
 def test_what_databases_say_has_a_sentence(said, sentence):
-    from latesum.service.sentences import of_store
+    from latesum.service.errors import store_text
 
-    assert sentence in of_store(RuntimeError(said))
+    assert sentence in store_text(RuntimeError(said))
 
 
 def test_no_refusal_speaks_of_the_library_that_found_it(service):

@@ -9,13 +9,16 @@ from latesum.campaigns import Campaign
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.health import Finding
 from latesum.campaigns.state import Event
-from latesum.service.summaries import CampaignSummary, Wanted, count_glances
+from latesum.campaigns.view import OptionView, Status
+from latesum.service.cache import select
 
 
-def summary(name, options=("red", "blue"), state="running", health=()):
-    return CampaignSummary(
-        name, state, "", tuple(options), "odaaf", "day", None, list(health), "red", 0, None, 3, None, 1
-    )  # fmt: skip
+def line(name, options=("red", "blue"), state="running", health=()):
+    shown = [
+        OptionView(each, arm, 0, 0, 0, None, 0.0, 1.0, "candidate")
+        for arm, each in enumerate(options)
+    ]
+    return Status(name, state, "", datetime.now(UTC), options=shown, health=list(health))
 
 
 ALARM = Finding("data stale", "alarm", "The last total came in 6 days ago.")
@@ -23,29 +26,23 @@ WARNING = Finding("paused long", "warning", "It has been paused for long.")
 NOTE = Finding("weekdays", "note", "Options are compared on different days.")
 
 
-def names(found):
-    return [each.name for each in found]
-
-
-def test_the_worst_come_first_and_then_the_newest():
+def test_the_worst_come_first_and_campaigns_are_found_by_name_option_state_and_health():
     every = [
-        summary("old"), summary("warned", health=[NOTE, WARNING]), summary("new", health=[NOTE]),
-        summary("ill", health=[ALARM]),
-    ]  # fmt: skip
-    assert names(Wanted().among(every)) == ["ill", "warned", "new", "old"]
-    assert count_glances(every) == {"alarm": 1, "warning": 1, "healthy": 2}
+        line("Banner"),
+        line("prices", ["9.99", "Blue"], health=[NOTE]),
+        line("over", state="finished", health=[NOTE, WARNING]),
+        line("ill", ["green"], health=[ALARM]),
+    ]
 
+    def names(search="", state=None, glance=None):
+        return [each.name for each in select(every, search, state, glance)]
 
-def test_campaigns_are_found_by_name_option_state_and_health():
-    every = [
-        summary("Banner"), summary("prices", ["9.99", "Blue"]),
-        summary("over", state="finished", health=[WARNING]),
-    ]  # fmt: skip
-    assert names(Wanted("bann").among(every)) == ["Banner"]
-    assert names(Wanted("BLUE").among(every)) == ["over", "prices", "Banner"]
-    assert names(Wanted(state="finished").among(every)) == ["over"]
-    assert names(Wanted(glance="healthy").among(every)) == ["prices", "Banner"]
-    assert names(Wanted("x").among(every)) == []
+    assert names() == ["ill", "over", "prices", "Banner"]
+    assert names("bann") == ["Banner"]
+    assert names("BLUE") == ["over", "prices", "Banner"]
+    assert names(state="finished") == ["over"]
+    assert names(glance="healthy") == ["prices", "Banner"]
+    assert names("x") == []
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from service_settings import SETTINGS
 from latesum.campaigns import Campaign, Store
 from latesum.errors import MissingExtra
 from latesum.files import sources
-from latesum.service import Tokens, uploads
+from latesum.service import Tokens, job
 from latesum.service.errors import Refused
 
 PATH = "/v1/campaigns/banner"
@@ -103,14 +103,14 @@ def test_only_an_upload_may_be_large(operator, campaign):
 
 def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monkeypatch):
     """Eight uploads that do not end, on the threads that work on uploads."""
-    begun, go_on, real = threading.Event(), threading.Event(), uploads.import_totals
+    begun, go_on, real = threading.Event(), threading.Event(), job.import_totals
 
     def slow(*arguments, **more):
         begun.set()
         assert go_on.wait(300)
         return real(*arguments, **more)
 
-    monkeypatch.setattr(uploads, "import_totals", slow)
+    monkeypatch.setattr(job, "import_totals", slow)
     operator.get(f"{campaign}/option")
 
     def send():
@@ -400,7 +400,7 @@ def test_a_service_without_the_library_says_so(kind, monkeypatch, operator, camp
     body = b"PK\x03\x04" if kind == "excel" else b"PAR1"
     opened = Campaign.open(campaign.rpartition("/")[2], store=service.store)
     with pytest.raises(Refused, match="this needs a library") as refused:
-        uploads.take_in(opened, body, uploads.Upload("text/csv", {}))
+        job.take_in(opened, body, job.Upload("text/csv", {}))
     assert refused.value.status == 415
 
 

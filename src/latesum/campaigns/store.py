@@ -222,7 +222,9 @@ class Store:
     def head(self, campaign: int) -> int:
         """The sequence of the newest event of a campaign."""
         with self.engine.connect() as connection:
-            return int(connection.execute(_HEAD, {"of": campaign}).one().head)
+            row = connection.execute(_HEAD, {"of": campaign}).one()
+        _refuse_deleted(row)
+        return int(row.head)
 
     def newest_of(self, campaign: int, kind: str) -> Event | None:
         """The newest event of a kind, if there is one."""

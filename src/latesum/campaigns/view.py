@@ -26,7 +26,6 @@ from latesum.campaigns.rows import shown_text
 from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import (
     CampaignStatus,
-    HealthLevel,
     OptionStatus,
     Purpose,
     RecordStatus,
@@ -183,12 +182,6 @@ class Status:
     def alarm(self) -> str | None:
         """What must be seen to now, and what to do."""
         return next((each.sentence for each in self.health if each.level == "alarm"), None)
-
-    @cached_property
-    def worst(self) -> HealthLevel | None:
-        """The level of the worst finding; notes are nothing to worry about."""
-        levels = {each.level for each in self.health}
-        return "alarm" if "alarm" in levels else "warning" if "warning" in levels else None
 
     @cached_property
     def newest(self) -> str | None:

@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 
 from latesum.campaigns.store import Store
 from latesum.service.auth import AuthMiddleware, Holders
-from latesum.service.cache import CampaignCache
+from latesum.service.cache import CampaignCache, Workers
 from latesum.service.configuration import Configuration, read_networks
 from latesum.service.errors import set_up_errors
 from latesum.service.forecasts import Forecasts
@@ -37,18 +37,25 @@ from latesum.service.routes import (
     totals,
 )
 from latesum.service.webhooks import Poster, Webhooks
-from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (
-    campaigns.router, totals.router, actions.router, totals.histories, plans.router, admin.router, operations.router,
-    page.router, forms.router,
-)  # fmt: skip
+    campaigns.router,
+    totals.router,
+    actions.router,
+    totals.histories,
+    plans.router,
+    admin.router,
+    operations.router,
+    page.router,
+    forms.router,
+)
 _ABOUT = """Which option to show, decided from totals that arrive late.
 
 Every request but `/livez` needs a token, as `Authorization: Bearer <token>`; `latesum token new`
-makes one with a scope: **read**, **record** (and read), **operate** (and all about campaigns) or **admin**
-(and tokens and webhooks). Everything that is refused is answered with `{"error": "a sentence", "details": [...]}`."""
+makes one with a scope: **read**, **record** (and read), **operate** (and all about campaigns) or
+**admin** (and tokens and webhooks). Everything that is refused is answered with
+`{"error": "a sentence", "details": [...]}`."""
 
 
 def create_app(store: Store, configuration: Configuration | None = None) -> FastAPI:

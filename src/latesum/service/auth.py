@@ -16,17 +16,15 @@ import re
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Executor
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as StoreBusy
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,19 +32,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from latesum import _render
 from latesum.campaigns.store import Store
 from latesum.service.configuration import Configuration
-from latesum.service.errors import (
-    PAGE_HEADER,
-    ClientLeft,
-    Refused,
-    error_answer,
-    store_failed,
-    unexpected,
-)
+from latesum.service.errors import ClientLeft, Refused, refusal_of
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.tokens import Sessions, Token, Tokens
 
+T = TypeVar("T")
+#: Over HTTPS the cookie is bound to this host and cannot be set by a neighbor of it.
 COOKIE = "latesum"
+SECURE_COOKIE = "__Host-latesum"
+#: Our page sends it. Other sites cannot set it, so an action by cookie that has it was meant.
+PAGE_HEADER = "x-latesum-page"
 OPEN = ("/livez",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LONGEST_LOGIN = 2_000
@@ -89,22 +85,22 @@ class Holders:
         """The holder of a token, or of a session, that is valid."""
         if self._waiting >= MAX_REQUESTS:
             raise _busy()
-        find = self._sessions.find if by_cookie else self._tokens.find
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, find, secret)
+            return await self._run((self._sessions if by_cookie else self._tokens).find, secret)
         finally:
             self._waiting -= 1
 
     async def begin_session(self, token: Token) -> str:
         """The secret of a new session."""
-        loop, new = asyncio.get_running_loop(), self._sessions.new
-        return await loop.run_in_executor(self._thread, new, token, self._lasts)
+        return await self._run(self._sessions.new, token, self._lasts)
 
     async def end_session(self, secret: str) -> None:
         """End a session."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, self._sessions.end, secret)
+        await self._run(self._sessions.end, secret)
+
+    async def _run(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
 
 class RateLimit:
@@ -173,7 +169,7 @@ class AuthMiddleware:
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
         scope["request_id"] = request_id = secrets.token_hex(6)
-        status = 0
+        status, admitted = 0, False
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -183,27 +179,23 @@ class AuthMiddleware:
             await send(message)
 
         try:
-            answer, receive = await self._admit(scope, receive)
-            if answer is not None:
-                self._metrics.refused.labels(str(answer.status_code)).inc()
-                await answer(scope, receive, sending)
-            else:
-                await self._work(scope, receive, sending)
-        except Refused as refused:
-            answer = error_answer(refused.status, str(refused), **refused.headers)
-            await answer(scope, receive, sending)
-        except Exception as error:
-            if status:
-                raise  # half of an answer was sent; the connection has to be closed
-            failed = isinstance(error, DBAPIError | StoreBusy)
-            answer = store_failed(error) if failed else unexpected(error)
-            await answer(scope, receive, sending)
+            try:
+                app, receive = await self._admit(scope, receive)
+                admitted = True
+                await app(scope, receive, sending)
+            except Exception as error:
+                if status:
+                    raise  # half of an answer was sent; the connection has to be closed
+                refused = refusal_of(error)
+                if not admitted:
+                    self._metrics.refused.labels(str(refused.status)).inc()
+                await refused.answer()(scope, receive, sending)
         finally:
             self._keep_log(scope, status, time.perf_counter() - began)
 
     async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in whose body was read: one that only waits for its body keeps nobody out."""
-        if self._under_way >= MAX_REQUESTS and scope["path"] not in OPEN:
+        """Let in a request whose body was read: one that only waits for it keeps nobody out."""
+        if self._under_way >= MAX_REQUESTS:
             raise _busy()
         self._under_way += 1
         try:
@@ -211,65 +203,52 @@ class AuthMiddleware:
         finally:
             self._under_way -= 1
 
-    async def _admit(self, scope: Scope, receive: Receive) -> tuple[Response | None, Receive]:
+    async def _admit(self, scope: Scope, receive: Receive) -> tuple[ASGIApp, Receive]:
+        """What answers a request, with its body; who has no token is refused, or asked for it."""
         path, method = scope["path"], scope["method"]
         if path in OPEN:
-            return None, receive
+            return self._app, receive
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or not headers["host"]:
-            return error_answer(400, "a request has one Host.", connection="close"), receive
+            raise Refused(400, "a request has one Host.", connection="close")
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
         # Before anything is looked up: who guesses costs nobody time.
-        if wait := self._unauthenticated.seconds_left(_address_of(scope)):
-            return _slow_down(wait), receive
-        secret, by_cookie = read_secret(headers)
+        _slow_down(self._unauthenticated.seconds_left(_address_of(scope)))
+        secret, by_cookie = read_secret(scope)
         token = None if secret is None else await self._holders.find(secret, by_cookie=by_cookie)
         if token is None:
-            return self._refuse(scope, headers, had_secret=secret is not None), receive
-        if wait := self._limit.wait(token.id):
-            return _slow_down(wait), receive
-        if by_cookie and method not in _SAFE and not _from_our_page(scope, headers):
-            return error_answer(
-                403, f"only the service's own page may act by cookie{_PROXY}"
-            ), receive
+            return self._ask_for_token(scope, headers, had_secret=secret is not None), receive
+        _slow_down(self._limit.wait(token.id))
+        from_our_page = PAGE_HEADER in headers and _same_origin(scope, headers)
+        if by_cookie and method not in _SAFE and not from_our_page:
+            raise Refused(403, f"only the service's own page may act by cookie{_PROXY}")
         scope["token"] = token
-        upload = method not in _SAFE and _LARGE.fullmatch(path) is not None
         largest, seconds = min(self._largest, _LARGEST_UNLESS_UPLOAD), self._body_seconds
         if method in _SAFE:
             largest, seconds = min(largest, _MAX_UNUSED_BODY), self._short_seconds
-        elif upload:
+        elif _LARGE.fullmatch(path):
             largest = self._largest
-        body = await _read_body(receive, headers, largest, seconds)
-        if body is None:
-            sentence = f"the body is larger than {largest:,} bytes" + (
-                "; send it in parts." if upload else "."
-            )
-            return error_answer(413, sentence, connection="close"), receive
-        return None, _replay(body, receive)
+        return self._work, _replay(await _read_body(receive, headers, largest, seconds), receive)
 
-    def _refuse(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
-        address = _address_of(scope)
-        if wait := self._unauthenticated.wait(address):
-            return _slow_down(wait)
+    def _ask_for_token(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
+        _slow_down(self._unauthenticated.wait(_address_of(scope)))
         page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
         if page and not scope["path"].startswith("/v1/"):
             return login_page(401, "You were logged out; log in again." if had_secret else "")
-        sentence = "the token is not valid." if had_secret else (
-            "a token is needed: send it as 'Authorization: Bearer <token>'. "
-            "`latesum token new` makes one."
-        )  # fmt: skip
-        return error_answer(401, sentence, www_authenticate='Bearer realm="latesum"')
+        sentence = "the token is not valid."
+        if not had_secret:
+            sentence = (
+                "a token is needed: send it as 'Authorization: Bearer <token>'. "
+                "`latesum token new` makes one."
+            )
+        raise Refused(401, sentence, www_authenticate='Bearer realm="latesum"')
 
     async def _log_in(self, scope: Scope, receive: Receive, headers: Headers) -> Response:
-        address = _address_of(scope)
-        if wait := self._unauthenticated.wait(address):
-            return _slow_down(wait)
+        _slow_down(self._unauthenticated.wait(_address_of(scope)))
         if not _same_origin(scope, headers):
-            return error_answer(403, f"only the service's own page may log in{_PROXY}")
+            raise Refused(403, f"only the service's own page may log in{_PROXY}")
         body = await _read_body(receive, headers, _LONGEST_LOGIN, self._short_seconds)
-        if body is None:
-            return error_answer(413, "that is too long for a token.", connection="close")
         secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()
         token = await self._holders.find(secret)
         if token is None:
@@ -277,11 +256,14 @@ class AuthMiddleware:
         session = await self._holders.begin_session(token)
         log("logged in", token=token.id, who=token.name)
         answer = RedirectResponse("/", 303)
-        secure = Request(scope).url.scheme == "https"
         answer.set_cookie(
-            COOKIE, session, max_age=self._session_seconds, httponly=True, samesite="strict",
-            secure=secure,
-        )  # fmt: skip
+            cookie_name(scope),
+            session,
+            max_age=self._session_seconds,
+            httponly=True,
+            samesite="strict",
+            secure=scope["scheme"] == "https",
+        )
         return answer
 
     def _keep_log(self, scope: Scope, status: int, seconds: float) -> None:
@@ -322,46 +304,49 @@ def _same_origin(scope: Scope, headers: Headers) -> bool:
     return origin is None or origin == f"{scope['scheme']}://{headers.get('host', '')}"
 
 
-def _from_our_page(scope: Scope, headers: Headers) -> bool:
-    return PAGE_HEADER in headers and _same_origin(scope, headers)
+def cookie_name(scope: Scope) -> str:
+    """The name of the cookie of a session."""
+    return SECURE_COOKIE if scope["scheme"] == "https" else COOKIE
 
 
-def read_secret(headers: Headers) -> tuple[str | None, bool]:
+def read_secret(scope: Scope) -> tuple[str | None, bool]:
     """The token that a request brings, or the session's secret if it is in a cookie."""
+    headers = Headers(scope=scope)
     authorization = headers.get("authorization", "")
     if authorization:
         kind, _, secret = authorization.partition(" ")
         return (secret.strip() if kind.lower() == "bearer" else ""), False
-    found = cookie_parser(headers.get("cookie", "")).get(COOKIE)
+    found = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope))
     return found, found is not None
 
 
 def _busy() -> Refused:
-    busy = Refused(503, "too many requests are under way; try again in a second.")
-    busy.headers["retry-after"] = "1"
-    return busy
+    return Refused(503, "too many requests are under way; try again in a second.", retry_after="1")
 
 
-def _slow_down(wait: float) -> JSONResponse:
-    seconds = str(max(1, round(wait + 0.5)))
-    return error_answer(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
+def _slow_down(wait: float) -> None:
+    """Refuse a request that comes too soon."""
+    if wait:
+        seconds = str(max(1, round(wait + 0.5)))
+        raise Refused(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
 
 
 #: What may have a file in its body, or the rows of one.
 _LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans/regions)")
 
 
-async def _read_body(
-    receive: Receive, headers: Headers, largest: int, seconds: float
-) -> bytes | None:
-    """The whole body, or None if it is too large; no more than that is ever kept.
+async def _read_body(receive: Receive, headers: Headers, largest: int, seconds: float) -> bytes:
+    """The whole body, if it is not too large; no more than that is ever kept.
 
     A client that leaves in the middle has not sent a shorter body: a part of a file is a file with
     other values.
     """
+    too_large = Refused(
+        413, f"the body is larger than {largest:,} bytes; send it in parts.", connection="close"
+    )
     length = headers.get("content-length", "0")
     if length.isdigit() and int(length) > largest:
-        return None
+        raise too_large
     parts, size = [], 0
     try:
         async with asyncio.timeout(seconds):
@@ -372,18 +357,17 @@ async def _read_body(
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
                 if size > largest:
-                    return None
+                    raise too_large
                 if not message.get("more_body", False):
-                    break
+                    return b"".join(parts)
     except TimeoutError:
         # The server closes the connection only if it has let go of the body before the answer.
         await asyncio.sleep(_LET_GO)
-        slow = Refused(
-            408, f"the body took longer than {seconds:g} s; send it faster, or in parts."
-        )
-        slow.headers["connection"] = "close"
-        raise slow from None
-    return b"".join(parts)
+        raise Refused(
+            408,
+            f"the body took longer than {seconds:g} s; send it faster, or in parts.",
+            connection="close",
+        ) from None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -1,7 +1,8 @@
-"""What the service keeps in memory of each campaign.
+"""What the service keeps in memory of each campaign, and the threads that work on it.
 
-Nothing here is the truth; that is the log in the store. What is cached can be thrown away at any
-moment, and several processes have a cache each.
+Nothing here is the truth; that is the log in the store. What is kept can be thrown away at any
+moment, and several processes keep something each: it holds as long as the log has the same newest
+event and the present bucket has not ended.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import json
 import time
 import zlib
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as StoreBusy
@@ -20,72 +22,84 @@ from sqlalchemy.exc import TimeoutError as StoreBusy
 from latesum._checks import InvalidInput
 from latesum.campaigns.buckets import When
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.deciding import bucket_to_decide
 from latesum.campaigns.state import Decision
 from latesum.campaigns.store import Store, Stored
-from latesum.campaigns.view import Status
+from latesum.campaigns.view import Status, unreadable_status
+from latesum.campaigns.vocabulary import CampaignStatus
 from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
 from latesum.service.errors import Refused
-from latesum.service.jobs import Answer, Jobs
+from latesum.service.jobs import Jobs
 from latesum.service.logs import LOGGER
-from latesum.service.summaries import CampaignSummary, make_summary, unreadable_summary
-from latesum.service.uploads import Upload, is_small, take_in
-from latesum.service.workers import Workers
+from latesum.service.metrics import Metrics
 
 T = TypeVar("T")
-#: How long a status may be shown while nothing is written to the log.
-_LONGEST_KEPT = timedelta(minutes=1)
+#: What may be under way or wait for a thread that reads or writes.
+MAX_WAITING = 512
+#: How long a status may be shown while nothing is written to the log, in seconds.
+_MAX_AGE = 60.0
+#: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
+Glance = Literal["alarm", "warning", "healthy"]
+GLANCES: tuple[Glance, ...] = get_args(Glance)
 
 
-class KeptAnswer(NamedTuple):
-    """The option for a bucket, ready to be sent, and how long it holds."""
+class Workers:
+    """Threads for what would hold up the loop that answers requests."""
 
-    body: bytes
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.writers = ThreadPoolExecutor(4, "writer")
+        self.readers = ThreadPoolExecutor(2, "reader")
+        self.uploads = ThreadPoolExecutor(1, "upload")
+        #: For what no one waits for.
+        self.background = ThreadPoolExecutor(2, "background")
+        #: For who holds a token: no request waits for another one's status to be let in.
+        self.tokens = ThreadPoolExecutor(1, "tokens")
+        threads = (self.writers, self.readers, self.uploads, self.background, self.tokens)
+        self._under_way = dict.fromkeys(threads, 0)
+
+    async def run(
+        self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
+    ) -> T:
+        """Do it in a thread, unless too much waits for one already."""
+        if self._under_way[threads] >= MAX_WAITING:
+            raise Refused(429, "too much is under way; try again in a second.", retry_after="1")
+        loop = asyncio.get_running_loop()
+        self._under_way[threads] += 1
+        try:
+            return await loop.run_in_executor(threads, lambda: work(*arguments, **more))
+        finally:
+            self._under_way[threads] -= 1
+
+    def close(self) -> None:
+        """Let everything that was begun come to its end."""
+        for threads in self._under_way:
+            threads.shutdown(wait=True)
+
+
+class OptionAnswer(NamedTuple):
+    """The option for a bucket, as it is sent, and until when it holds."""
+
+    content: dict[str, Any]
     tag: str
-    begins: datetime | None
     ends: datetime | None
-    #: The newest event of the log when it was read; of numbered buckets a newer one may end it.
-    head: int = 0
-
-
-class KeptStatus(NamedTuple):
-    """A status, the newest event of the log that it was made of, and until when it holds."""
-
-    status: Status
-    head: int
-    since: datetime
-    until: datetime
-    made: float
-
-    def holds(self, now: datetime) -> bool:
-        """Whether it still says what is, if the log has not grown."""
-        return self.since <= now < self.until
 
 
 class CachedCampaign:
     """One campaign, opened twice: slow reading must never hold up a decision or a record."""
 
-    def __init__(
-        self,
-        store: Store,
-        stored: Stored,
-        configuration: Configuration,
-        workers: Workers,
-        jobs: Jobs,
-    ) -> None:
-        clock = configuration.clock
-        self.store = store
-        self.configuration = configuration
-        self.campaign = Campaign(store, stored, clock, owns_store=False)
-        self.reader = Campaign(store, stored, clock, owns_store=False)
-        self.workers = workers
-        self._jobs = jobs
-        self._answer: KeptAnswer | None = None
+    def __init__(self, cache: CampaignCache, stored: Stored) -> None:
+        self.store, self.workers = cache.store, cache.workers
+        self.configuration, self.jobs = cache.configuration, cache.jobs
+        clock = cache.configuration.clock
+        self.campaign = Campaign(cache.store, stored, clock, owns_store=False)
+        self.reader = Campaign(cache.store, stored, clock, owns_store=False)
+        self._answer: tuple[tuple[int, int | None], OptionAnswer] | None = None
         self._deciding = asyncio.Lock()
-        self._status: KeptStatus | None = None
-        self._summary: CampaignSummary | None = None
-        self._summary_until = datetime.max.replace(tzinfo=UTC)
-        self._watching = asyncio.Lock()
+        self._status: tuple[tuple[int, int | None], Status] | None = None
+        self._made = -_MAX_AGE
+        self._looking = asyncio.Lock()
 
     async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Do something that may write, away from the loop that answers requests."""
@@ -95,135 +109,112 @@ class CachedCampaign:
         """Do something that only reads."""
         return await self.workers.run(self.workers.readers, work, *arguments, **more)
 
-    async def upload(self, body: bytes, sent: Upload, owner: str) -> Answer:
-        """Take in many rows: a few in a thread, many by a process of their own."""
-        if is_small(body):
-            run, threads = self.workers.run, self.workers.uploads
-            status, content = await run(threads, take_in, self.campaign, body, sent)
-            return Answer(status, json.dumps(content, ensure_ascii=False, allow_nan=False))
-        given = {
-            "store": self.store.url.render_as_string(hide_password=False),
-            "campaign": self.campaign.name,
-            "now": self.configuration.clock().isoformat(),
-            "sent": sent._asdict(),
-        }
-        return await self._jobs.run("totals", given, body, owner=owner)
-
-    async def option_now(self) -> KeptAnswer:
-        """The option for the present bucket.
-
-        A decision is never changed once it is taken, so a timed bucket's stands until its end,
-        whatever other processes do. A numbered bucket ends by a record: the log has to be read.
-        """
-        answer = self._answer
-        if answer is not None and await self._holds(answer):
-            return answer
-        async with self._deciding:
-            answer = self._answer
-            if answer is None or not await self._holds(answer):
-                head = await self.write(self.store.head, self.campaign.stored.id)
-                (answer,) = await self.write(self.decide)
-                answer = self._answer = answer._replace(head=head)
-                self.workers.metrics.decisions.inc()
-            return answer
-
-    async def _holds(self, answer: KeptAnswer) -> bool:
-        if answer.begins is None or answer.ends is None:
-            return answer.head == await self.write(self.store.head, self.campaign.stored.id)
-        return answer.begins <= self.configuration.clock() < answer.ends
-
-    def decide(self, bucket: When | None = None, region: str = "") -> list[KeptAnswer]:
-        """The decision for a bucket of a region, with the winner that can be kept, as it is sent."""
-        decision = self.campaign.decide(bucket, region=region)
-        return self._answers([decision])
-
-    def decide_all(self, bucket: When | None = None) -> list[KeptAnswer]:
-        """The decision for a bucket in every region, as they are sent."""
-        return self._answers(self.campaign.decide_all(bucket).values())
-
-    def _answers(self, decisions: Iterable[Decision]) -> list[KeptAnswer]:
-        finished = self.campaign.state().finished is not None
-        winner = None if finished else self.campaign.winner()
-        return [self._answer_of(each, winner) for each in decisions]
-
-    def _answer_of(self, decision: Decision, winner: str | None) -> KeptAnswer:
+    def _key(self, head: int) -> tuple[int, int | None]:
+        """What is kept holds for this event of the log and this bucket."""
         buckets = self.campaign.config.buckets  # these never change
+        return head, buckets.number(self.configuration.clock()) if buckets.timed else None
+
+    async def option_now(self) -> OptionAnswer:
+        """The option for the present bucket; requests that come at once share one decision."""
+        head = await self.write(self.store.head, self.campaign.stored.id)
+        if self._answer is None or self._answer[0] != self._key(head):
+            async with self._deciding:
+                if self._answer is None or self._answer[0] != self._key(head):
+                    (answer,), head = await self.write(self.decide)
+                    self._answer = (self._key(head), answer)
+                    self.workers.metrics.decisions.inc()
+        return self._answer[1]
+
+    def decide(
+        self, bucket: When | None = None, region: str | None = "", *, ahead: bool = True
+    ) -> tuple[list[OptionAnswer], int]:
+        """The decisions for a bucket, with the winner that can be kept, and the newest event.
+
+        Args:
+            bucket: Which; now without.
+            region: A region; None for all of them.
+            ahead: Whether a bucket that has not begun may be decided.
+        """
+        if bucket is not None and not ahead:
+            self._check_begun(bucket)
+        if region is None:
+            decisions = list(self.campaign.decide_all(bucket).values())
+        else:
+            decisions = [self.campaign.decide(bucket, region=region)]
+        state = self.campaign.state()
+        winner = None if state.finished is not None else self.campaign.winner()
+        head = 0 if state.newest is None else state.newest.sequence
+        return [self._answer_of(each, winner) for each in decisions], head
+
+    def _check_begun(self, bucket: When) -> None:
+        """Refuse to decide a bucket before all is known that will be known when it begins."""
+        state, now = self.campaign.state(), self.configuration.clock()
+        buckets = state.config.buckets
+        present = buckets.number(now) if buckets.timed else bucket_to_decide(state, None, now)
+        asked = buckets.number(bucket)
+        if asked > present and asked not in state.decisions:
+            raise Refused(
+                403, f"{buckets.label(asked)} has not begun; to decide it takes the scope operate."
+            )
+
+    def _answer_of(self, decision: Decision, winner: str | None) -> OptionAnswer:
+        buckets = self.campaign.config.buckets
         begins, ends = None, None
         if buckets.timed:
             begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
-        named = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
         content = {
             "campaign": self.campaign.name,
-            **{name: getattr(decision, name) for name in named},
+            **{name: getattr(decision, name) for name in DECISION_FIELDS},
             **({"region": decision.region} if decision.region else {}),
             "winner": winner,
-            "decided_at": decision.at.isoformat(),
-            "begins": None if begins is None else begins.isoformat(),
-            "ends": None if ends is None else ends.isoformat(),
+            "decided_at": decision.at,
+            "begins": begins,
+            "ends": ends,
         }
-        body = json.dumps(content, ensure_ascii=False).encode()
-        which = decision.sequence or f"end{zlib.crc32(decision.region.encode()):x}"
-        won = "" if winner is None else f"-{zlib.crc32(winner.encode()):x}"
-        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{which}{won}"'
-        return KeptAnswer(body, tag, begins, ends)
+        said = json.dumps([content, decision.sequence], default=str)
+        return OptionAnswer(content, f'"{zlib.crc32(said.encode()):08x}"', ends)
 
-    def seconds_left(self, answer: KeptAnswer) -> int:
+    def seconds_left(self, answer: OptionAnswer) -> int:
         """The whole seconds for which an answer may still be used."""
         if answer.ends is None:
             return 0
         left = (answer.ends - self.configuration.clock()).total_seconds()
         return max(0, int(left / self.configuration.speed))
 
-    async def status(self, level: float = 0.95) -> Status:
+    async def status(self, head: int | None = None, *, of_any_age: bool = False) -> Status:
         """What a page shows; requests that come at once share one status.
 
-        It is made anew when the log has another event, when the present bucket ends, and after a minute:
-        to make it takes as long as the campaign has buckets.
+        To make one takes as long as the campaign has buckets. It is made anew when the log has
+        another event, when the present bucket ends and, where that matters, after a minute.
+
+        Args:
+            head: The newest event of the log, if it is known.
+            of_any_age: Whether one that is older will do, as in a list.
         """
-        if level != 0.95:
-            return await self.read(self.reader.status, level)
         kept = self._status
-        if kept is not None and time.monotonic() - kept.made < self.configuration.status_kept:
-            return kept.status
-        async with self._watching:
+        if kept is not None and time.monotonic() - self._made < self.configuration.status_kept:
+            return kept[1]
+        async with self._looking:
+            if head is None:
+                head = await self.read(self.store.head, self.campaign.stored.id)
             kept = self._status
-            if kept is None or not kept.holds(self.configuration.clock()) or (
-                kept.head != await self.read(self.store.head, self.campaign.stored.id)
-            ):  # fmt: skip
-                kept = await self.read(self._make_status)
-            self._status = kept._replace(made=time.monotonic())
-            return kept.status
-
-    def _make_status(self) -> KeptStatus:
-        head = self.store.head(self.campaign.stored.id)
-        status = self.reader.status()
-        until = status.now + _LONGEST_KEPT
-        buckets = self.reader.config.buckets
-        if buckets.timed:
-            until = min(until, buckets.end(buckets.number(status.now)))
-        return KeptStatus(status, head, status.now, until, time.monotonic())
-
-    async def summary(self, head: int) -> CampaignSummary:
-        """What a list shows of the campaign whose log ends with this event."""
-        kept = self._summary
-        if kept is None or kept.head != head or self.configuration.clock() >= self._summary_until:
-            kept = await self.renew_summary(head)
-        return kept
-
-    async def renew_summary(self, head: int) -> CampaignSummary:
-        """The summary as it is at this moment: health changes with time, too, unless it is over."""
-        kept = self._summary
-        if kept is not None and kept.head == head and kept.state == "finished":
-            return kept
-        status, config = await self.status(), self.reader.config
-        self._summary = make_summary(status, config, head)
-        if config.buckets.timed:
-            self._summary_until = config.buckets.end(config.buckets.number(status.now))
-        return self._summary
+            if kept is not None and kept[0][0] == head:
+                young = time.monotonic() - self._made < _MAX_AGE
+                if kept[1].state in ("finished", "archived"):
+                    return kept[1]
+                if kept[0] == self._key(head) and (young or of_any_age):
+                    return kept[1]
+            status = await self.read(self.reader.status)
+            self._status, self._made = (self._key(head), status), time.monotonic()
+            return status
 
     def forget_status(self) -> None:
         """Make the status anew next time, because something has changed."""
         self._status = None
+
+
+#: What is sent of a decision, beside its region and time.
+DECISION_FIELDS = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
 
 
 class CampaignCache:
@@ -232,10 +223,8 @@ class CampaignCache:
     def __init__(
         self, store: Store, configuration: Configuration, workers: Workers, jobs: Jobs
     ) -> None:
-        self.store = store
-        self.configuration = configuration
-        self.workers = workers
-        self.jobs = jobs
+        self.store, self.configuration = store, configuration
+        self.workers, self.jobs = workers, jobs
         self._opened: dict[str, CachedCampaign] = {}
         #: What was last logged of campaigns that cannot be read.
         self._unreadable: dict[str, str] = {}
@@ -245,60 +234,78 @@ class CampaignCache:
         found = self._opened.get(name)
         if found is None:
             stored = await self.workers.run(self.workers.writers, self.store.find, name)
-            found = self._opened.setdefault(
-                name,
-                CachedCampaign(self.store, stored, self.configuration, self.workers, self.jobs),
-            )
+            found = self._opened.setdefault(name, CachedCampaign(self, stored))
         return found
 
-    async def summaries(self, *, archived: bool = False) -> list[CampaignSummary]:
-        """What a list shows of every campaign that was not moved away, oldest first."""
-        heads = await self.workers.run(self.workers.readers, self.store.campaigns)
-        here = [each for each in heads if not each.moved_to and (archived or not each.archived)]
-        found = [await self._summary(each) for each in here]
-        return [each for each in found if each is not None]
+    def forget(self, name: str) -> None:
+        """Open a campaign anew next time, because it was deleted."""
+        self._opened.pop(name, None)
 
-    async def renew_summaries(self, pause: float) -> list[CampaignSummary]:
-        """Make every summary anew, with pauses, so that those who wait for something come first."""
+    async def statuses(
+        self, *, archived: bool = False, of_any_age: bool = True, pause: float = 0.0
+    ) -> list[Status]:
+        """The status of every campaign that was not moved away, oldest first.
+
+        Args:
+            archived: Those in the archive too.
+            of_any_age: Whether older ones will do.
+            pause: Seconds between two of them, so that those who wait for something come first.
+        """
         heads = await self.workers.run(self.workers.readers, self.store.campaigns)
         found = []
         for each in heads:
-            if not each.moved_to and not each.archived:
-                summary = await self._summary(each, renew=True)
-                if summary is not None:
-                    found.append(summary)
-                await asyncio.sleep(pause)
+            if not each.moved_to and (archived or not each.archived):
+                status = await self._status(each, of_any_age=of_any_age)
+                found += [] if status is None else [status]
+                if pause:
+                    await asyncio.sleep(pause)
         return found
 
-    async def _summary(self, head: Stored, *, renew: bool = False) -> CampaignSummary | None:
-        """The summary of a campaign, of one that cannot be read too; None if it was deleted meanwhile."""
+    async def _status(self, head: Stored, *, of_any_age: bool) -> Status | None:
+        """A campaign, also one that cannot be read; None if it was deleted meanwhile."""
         try:
-            cached = await self.of(head.name)
-            found = await (cached.renew_summary if renew else cached.summary)(head.head)
+            found = await (await self.of(head.name)).status(head.head, of_any_age=of_any_age)
         except UnknownCampaign:
             return None
         except (DBAPIError, StoreBusy, Refused):
             raise  # the store fails or the service is busy; that is no matter of one campaign
         except Exception as error:
-            found = unreadable_summary(head.name, head.head, error)
+            found = unreadable_status(head.name, self.configuration.clock(), error)
             if self._unreadable.get(head.name) != found.headline:
                 self._unreadable[head.name] = found.headline
-                fields = {"campaign": head.name, "problem": found.headline}
-                expected = isinstance(error, InvalidInput)
                 LOGGER.error(
-                    "campaign cannot be read", exc_info=None if expected else error,
-                    extra={"fields": fields},
-                )  # fmt: skip
+                    "campaign cannot be read",
+                    exc_info=None if isinstance(error, InvalidInput) else error,
+                    extra={"fields": {"campaign": head.name, "problem": found.headline}},
+                )
         else:
             self._unreadable.pop(head.name, None)
         return found
 
-    async def all(self) -> list[CachedCampaign]:
-        """All campaigns of the store that were neither moved away nor put into the archive."""
-        stored = await self.workers.run(self.workers.readers, self.store.campaigns)
-        here = [each for each in stored if each.moved_to is None and not each.archived]
-        return [await self.of(each.name) for each in here]
 
-    def forget(self, name: str) -> None:
-        """Open a campaign anew next time, because it was deleted."""
-        self._opened.pop(name, None)
+def glance_at(status: Status) -> Glance:
+    """How a campaign is, in a word."""
+    levels = {each.level for each in status.health}
+    return "alarm" if "alarm" in levels else "warning" if "warning" in levels else "healthy"
+
+
+def select(
+    statuses: Iterable[Status], search: str, state: CampaignStatus | None, glance: Glance | None
+) -> list[Status]:
+    """The campaigns of a list that are looked for, the worst first and then the newest first.
+
+    Args:
+        statuses: All of them, oldest first.
+        search: A part of the name or of an option's name, in any case.
+        state: How the campaign is.
+        glance: The worst of its findings.
+    """
+    text = search.strip().casefold()
+    found = [
+        each
+        for each in reversed(list(statuses))
+        if any(text in name.casefold() for name in (each.name, *(o.name for o in each.options)))
+        and state in (None, each.state)
+        and glance in (None, glance_at(each))
+    ]
+    return sorted(found, key=lambda each: GLANCES.index(glance_at(each)))

@@ -1,8 +1,11 @@
-"""What a refused request gets: always the same shape, with a sentence for people."""
+"""What a refused request gets: always the same shape, with a sentence for people.
+
+The libraries that find out what is wrong have words of their own, for programmers; people who send
+a request are told what would be right.
+"""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +16,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.exceptions import HTTPException
 
-from latesum._checks import InvalidInput
+from latesum._checks import InvalidInput, shortened
 from latesum.errors import (
     MAX_PROBLEMS,
     BadFile,
@@ -24,13 +27,78 @@ from latesum.errors import (
     UnknownBucket,
     UnknownCampaign,
 )
-from latesum.service import sentences
 from latesum.service.logs import LOGGER
 
+#: A refusal repeats no more than this of what was sent.
+MAX_SENTENCE = 1_000
+#: By the kind of problem that pydantic found; `{...}` is what it says of it.
+_WRONG = {
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such field",
+    "none_required": "it must be null",
+    "string_type": "it must be a text",
+    "string_too_short": "it must have at least {min_length} characters",
+    "string_too_long": "it must have at most {max_length} characters",
+    "string_pattern_mismatch": "it must be written otherwise, by the pattern {pattern}",
+    "int_type": "it must be a whole number",
+    "int_parsing": "it must be a whole number",
+    "int_parsing_size": "it must be a smaller number",
+    "int_from_float": "it must be a whole number",
+    "float_type": "it must be a number",
+    "float_parsing": "it must be a number",
+    "finite_number": "it must be a finite number",
+    "bool_type": "it must be true or false",
+    "bool_parsing": "it must be true or false",
+    "greater_than": "it must be above {gt}",
+    "greater_than_equal": "it must be at least {ge}",
+    "less_than": "it must be below {lt}",
+    "less_than_equal": "it must be at most {le}",
+    "literal_error": "it must be {expected}",
+    "list_type": "it must be a list",
+    "dict_type": "it must be an object",
+    "model_type": "it must be an object",
+    "model_attributes_type": "it must be an object",
+    "too_short": "there must be at least {min_length}",
+    "too_long": "there must be at most {max_length}",
+    "value_error": "{error}",
+}
+#: By what a failing store says of itself.
+_STORES = (
+    (
+        (" full", "no space", "disk full"),
+        "the store has no space left, so nothing was written; make room on its disk and try again.",
+    ),
+    (
+        ("malformed", "not a database", "corrupt", "invalid page"),
+        "the store is damaged and nothing was written; put its last backup in its place.",
+    ),
+    (
+        ("readonly", "read-only", "permission denied", "unable to open"),
+        "the store cannot be written to: its place is read-only, gone, or not for this user.",
+    ),
+    (
+        ("disk i/o error", "input/output error"),
+        "the store's disk fails, so nothing was written; look at it and try again.",
+    ),
+    (("locked", "busy"), "the store is busy just now; try again."),
+)
 _PLAIN = {
     400: "the body cannot be read: it must be JSON in UTF-8.",
     404: "there is nothing at this address.",
     405: "this address does not take that method.",
+}
+_MEANINGS = {
+    400: "The request cannot be read: it is not UTF-8, or not HTTP.",
+    401: "No token, or not a valid one.",
+    403: "The token's scope is too small.",
+    404: "There is no such campaign or bucket.",
+    408: "The body took too long to come.",
+    409: "It cannot be done as things are.",
+    413: "The body is too large.",
+    415: "The body is of a kind that is not understood.",
+    422: "A value cannot be used.",
+    429: "Too many requests; try again after Retry-After.",
+    503: "The store cannot be reached or written to; the sentence says why.",
 }
 
 
@@ -43,20 +111,26 @@ class ErrorAnswer(BaseModel):
     )
 
 
-#: Our page sends it. Other sites cannot set it; so an act by cookie that has it was meant by our page.
-PAGE_HEADER = "x-latesum-page"
-
-
 class Refused(Exception):
     """Answer with this status and sentence."""
 
     def __init__(
-        self, status: int, sentence: str, details: list[str] | None = None, **more: Any
+        self, status: int, sentence: str, details: list[str] | None = None, **headers: str
     ) -> None:
         super().__init__(sentence)
         self.status = status
-        self.content = {"error": sentence, "details": details or [], **more}
-        self.headers: dict[str, str] = {}
+        self.details = details or []
+        self.headers = {key.replace("_", "-"): value for key, value in headers.items()}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """As it is sent: what came in is not repeated at any length."""
+        error, *details = (shortened(each, MAX_SENTENCE) for each in (str(self), *self.details))
+        return {"error": error, "details": details}
+
+    def answer(self) -> JSONResponse:
+        """The refusal, ready to be sent."""
+        return JSONResponse(self.content, self.status, self.headers)
 
 
 class ClientLeft(Refused):
@@ -66,28 +140,9 @@ class ClientLeft(Refused):
         super().__init__(499, "the client left, so nothing was done.")
 
 
-def error_answer(status: int, sentence: str, **headers: str) -> JSONResponse:
-    """A refusal, ready to be sent."""
-    named = {key.replace("_", "-"): value for key, value in headers.items()}
-    return JSONResponse({"error": sentence, "details": []}, status, named)
-
-
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The refusals that a route may answer with, for its description."""
-    meanings = {
-        400: "The request cannot be read: it is not UTF-8, or not HTTP.",
-        401: "No token, or not a valid one.",
-        403: "The token's scope is too small.",
-        404: "There is no such campaign or bucket.",
-        408: "The body took too long to come.",
-        409: "It cannot be done as things are.",
-        413: "The body is too large.",
-        415: "The body is of a kind that is not understood.",
-        422: "A value cannot be used.",
-        429: "Too many requests; try again after Retry-After.",
-        503: "The store cannot be reached or written to; the sentence says why.",
-    }
-    return {status: {"model": ErrorAnswer, "description": meanings[status]} for status in statuses}
+    return {each: {"model": ErrorAnswer, "description": _MEANINGS[each]} for each in statuses}
 
 
 #: What any route may answer.
@@ -103,54 +158,73 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     @app.exception_handler(DBAPIError)
     @app.exception_handler(TimeoutError)
     async def known(_: Request, error: Exception) -> JSONResponse:
-        return answer_to(error)
+        return refusal_of(error).answer()
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
-        details = [sentences.of_problem(each) for each in error.errors()[:MAX_PROBLEMS]]
-        return JSONResponse({"error": details[0], "details": details}, 422)
+        details = [problem_text(each) for each in error.errors()[:MAX_PROBLEMS]]
+        return Refused(422, details[0], details).answer()
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> JSONResponse:
-        sentence = _PLAIN.get(error.status_code, str(error.detail))
-        headers = dict(error.headers or {})
+        refused = Refused(error.status_code, _PLAIN.get(error.status_code, str(error.detail)))
         if error.status_code == 405:
-            headers["allow"] = ", ".join(sorted(methods_of(request.scope["path"])))
-        return JSONResponse({"error": sentence, "details": []}, error.status_code, headers)
+            refused.headers["allow"] = ", ".join(sorted(methods_of(request.scope["path"])))
+        return refused.answer()
 
 
-def answer_to(error: Exception) -> JSONResponse:
-    """What an error is answered with, wherever it was raised."""
+def refusal_of(error: BaseException) -> Refused:
+    """What an error is answered with, wherever it was raised; ours and the store's are logged."""
     if isinstance(error, Refused):
-        return JSONResponse(error.content, error.status, error.headers)
+        return error
+    if isinstance(error, BadFile):
+        return Refused(422, error.heading, error.problems)
     if isinstance(error, InvalidInput):
-        return _invalid(error)
+        status = 422
+        if isinstance(error, ReadOnly):
+            status = 503
+        elif isinstance(error, UnknownCampaign | UnknownBucket):
+            status = 404
+        elif isinstance(error, Conflicting | Moved | NotPossible):
+            status = 409
+        return Refused(status, str(error))
     if isinstance(error, OverflowError):
-        return error_answer(422, "a number or a date is too large to be used.")
+        return Refused(422, "a number or a date is too large to be used.")
     if isinstance(error, DBAPIError | TimeoutError):
-        return store_failed(error)
-    return unexpected(error)
+        LOGGER.error("the store failed", exc_info=error)
+        return Refused(503, store_text(error), retry_after="1")
+    LOGGER.error("unexpected error", exc_info=error)
+    return Refused(500, "the service made an error, which is in its log.")
 
 
-def _invalid(error: InvalidInput) -> JSONResponse:
-    details = error.problems if isinstance(error, BadFile) else []
-    sentence = error.heading if isinstance(error, BadFile) else str(error)
-    if isinstance(error, ReadOnly):
-        return error_answer(503, sentence)
-    unknown = isinstance(error, UnknownCampaign | UnknownBucket)
-    status = (
-        404 if unknown else 409 if isinstance(error, Conflicting | Moved | NotPossible) else 422
-    )
-    return JSONResponse({"error": sentence, "details": details}, status)
+def problem_text(problem: Any, where: str | None = None) -> str:
+    """The sentence for a problem that pydantic found.
+
+    Args:
+        problem: One of a `ValidationError`'s `errors()`.
+        where: The place of the value; by default it is found in the problem.
+
+    >>> problem_text({"type": "missing", "loc": ("body", "why"), "msg": "Field required"})
+    'why: it is missing.'
+    """
+    if problem["type"] == "json_invalid":
+        return f"the body is not JSON: it goes wrong at character {problem['loc'][-1]}."
+    if where is None:
+        first, *rest = [str(part) for part in problem["loc"]] or [""]
+        parts = rest if first in ("body", "path", "query", "header") else [first, *rest]
+        where = ".".join(shortened(part) for part in parts)
+    wrong = _WRONG.get(problem["type"], "it cannot be used").format_map(problem.get("ctx", {}))
+    if not where:
+        return "the body is missing." if problem["type"] == "missing" else f"the body: {wrong}."
+    return f"{where}: {wrong}."
 
 
-def store_failed(error: BaseException) -> JSONResponse:
-    """The store failed: it is logged in full and answered with what is the matter."""
-    LOGGER.error("the store failed", exc_info=error)
-    return error_answer(503, sentences.of_store(error), retry_after="1")
-
-
-def unexpected(error: BaseException) -> JSONResponse:
-    """An error of ours: it is logged in full and answered without details."""
-    LOGGER.log(logging.ERROR, "unexpected error", exc_info=error)
-    return error_answer(500, "the service made an error, which is in its log.")
+def store_text(error: BaseException) -> str:
+    """The sentence for a store that fails: what is the matter, and what to do about it."""
+    if isinstance(error, TimeoutError):
+        return "the store is busy just now; try again."
+    said = str(getattr(error, "orig", None) or error).lower()
+    for words, sentence in _STORES:
+        if any(word in said for word in words):
+            return sentence
+    return "the store cannot be reached just now; try again."

@@ -1,7 +1,9 @@
-"""The process of one job (`jobs.py`): reads it from the standard input, does it, and writes its answer.
+"""Heavy work as a function of what was sent: files of totals, plans, forecasts.
 
-The first line of the input is JSON: the kind of job, what it needs, and its limits; the rest is a file. Each line of
-the output is JSON: news, and at last the answer.
+A small file is read in a thread. All else is done by a process of its own (`jobs.py` begins it): it
+reads the job from the standard input, does it, and writes its answer. The first line of the input
+is JSON: the kind of job, what it needs, and its limits; the rest is a file. Each line of the output
+is JSON: news, and at last the answer.
 """
 
 from __future__ import annotations
@@ -13,17 +15,29 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from latesum._checks import shortened
 from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.importing import Imported, import_totals
 from latesum.campaigns.store import Store
-from latesum.service.errors import Refused, answer_to
+from latesum.campaigns.view import plain
+from latesum.errors import MAX_PROBLEMS, BadRows, MissingExtra
+from latesum.files import FileForm
+from latesum.files.table import in_row
+from latesum.files.totals import Row, read_history
+from latesum.service.errors import Refused, problem_text, refusal_of
 from latesum.service.logs import logging_config
-from latesum.service.models import PastRow
-from latesum.service.uploads import Upload, read_rows, take_history, take_in
+from latesum.service.models import MAX_ROWS, BulkRow, PastRow
 
 Tell = Callable[[dict[str, Any]], None]
+Model = TypeVar("Model", bound=BaseModel)
+JSON = "application/json"
+#: In bytes: an upload of up to this is read in a thread.
+MAX_SMALL = 20_000
 #: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
 #: `latesum plan` tries more, more often.
 REPLICATIONS = 100
@@ -32,6 +46,149 @@ POLICIES = ("unmix", "half test")
 REGION_REPLICATIONS = 40
 #: How much nicer to others the process is than the service.
 _NICENESS = 5
+
+
+class Upload(NamedTuple):
+    """What was sent, and by whom.
+
+    Args:
+        kind: The type of the body: JSON, or that of a file.
+        form: How a file is written, as `FileForm.to_json` has it.
+        by: Who sent it.
+        overwrite_final, allow_out_of_range, skip_unknown: As for `import_totals`.
+        dry_run: Whether nothing is to be written.
+        remember: Whether the next file is read as this one.
+    """
+
+    kind: str
+    form: dict[str, Any]
+    by: str = ""
+    overwrite_final: bool = False
+    allow_out_of_range: bool = False
+    skip_unknown: bool = False
+    dry_run: bool = False
+    remember: bool = True
+
+
+def is_small(body: bytes) -> bool:
+    """Whether an upload is read in some milliseconds; a packed file may have any number of rows."""
+    return len(body) <= MAX_SMALL and not body.startswith((b"PK", b"PAR1"))
+
+
+def take_in(campaign: Campaign, body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
+    """The status and the content of the answer to an upload, which is recorded unless it is a dry run."""
+    if sent.kind == JSON:
+        return _answer(_import_rows(campaign, body, sent), sent)
+    try:
+        form = FileForm.from_json(sent.form)
+        found = import_totals(
+            campaign,
+            body,
+            form,
+            by=sent.by,
+            dry_run=sent.dry_run,
+            remember=sent.remember,
+            most_rows=MAX_ROWS,
+            overwrite_final=sent.overwrite_final,
+            allow_out_of_range=sent.allow_out_of_range,
+            skip_unknown=sent.skip_unknown,
+        )
+    except MissingExtra as missing:
+        raise Refused(415, f"this service cannot read such a file: {missing}.") from None
+    return _answer(found, sent)
+
+
+def take_history(body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
+    """The status and the content of the answer to a file of rows before the start; nothing is kept."""
+    form = FileForm.from_json(sent.form)
+    try:
+        found = read_history(body, form, regions=False if form.add_up else None, most_rows=MAX_ROWS)
+    except MissingExtra as missing:
+        raise Refused(415, f"this service cannot read such a file: {missing}.") from None
+    labels = sorted(row.bucket for row in found.rows)
+    content = {
+        "rows": [row.as_history() for row in found.rows],
+        "regions": found.regions,
+        "first": labels[0],
+        "last": labels[-1],
+        "notes": found.notes,
+    }
+    return 200, content
+
+
+def _import_rows(campaign: Campaign, body: bytes, upload: Upload) -> Imported:
+    """As `import_totals`, of rows in JSON."""
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused(422, "the body is not JSON.") from None
+    if not isinstance(sent, dict) or sent.keys() != {"rows"} or not isinstance(sent["rows"], list):
+        raise Refused(422, 'the body must be an object such as {"rows": [...]}, and no more.')
+    if not 1 <= len(sent["rows"]) <= MAX_ROWS:
+        raise Refused(
+            422, f"rows: there must be 1 to {MAX_ROWS:,} of them, not {len(sent['rows']):,}."
+        )
+    read = read_rows(sent["rows"], BulkRow, "rows")
+    rows = [Row(**each.model_dump()) for each in read]
+    try:
+        results = campaign.record_many(
+            rows,
+            by=upload.by,
+            dry_run=upload.dry_run,
+            overwrite_final=upload.overwrite_final,
+            allow_out_of_range=upload.allow_out_of_range,
+            skip_unknown=upload.skip_unknown,
+        )
+    except BadRows as refused:
+        details = [in_row(place + 1, str(bad), bad.field) for place, bad in refused.problems]
+        raise Refused(422, details[0], details) from None
+    stopped = any(result.stops(upload.skip_unknown) for result in results)
+    written = not (stopped or upload.dry_run)
+    return Imported(list(enumerate(results, start=1)), written, stopped)
+
+
+def read_rows(sent: list[Any], model: type[Model], field: str) -> list[Model]:
+    """Rows, validated one by one and no further than the first few bad ones.
+
+    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
+    that is right.
+    """
+    rows, details = list[Model](), list[str]()
+    for place, row in enumerate(sent):
+        if isinstance(row, dict) and len(row) > len(model.model_fields):
+            unknown = next(name for name in row if name not in model.model_fields)
+            details.append(f"{field}.{place}: there is no field {shortened(unknown)!r}.")
+        else:
+            try:
+                rows.append(model.model_validate(row))
+            except ValidationError as error:
+                problems = error.errors(include_input=False)
+                details += [
+                    problem_text(each, _where(field, place, *each["loc"])) for each in problems
+                ]
+        if len(details) >= MAX_PROBLEMS:
+            break
+    if details:
+        raise Refused(422, details[0], details[:MAX_PROBLEMS])
+    return rows
+
+
+def _where(*parts: object) -> str:
+    return ".".join(shortened(str(part)) for part in parts)
+
+
+def _answer(found: Imported, sent: Upload) -> tuple[int, dict[str, Any]]:
+    rows = [{**result._asdict(), "row": line} for line, result in found.rows]
+    if found.written or sent.dry_run:
+        named = {"written": found.written, "ignored": found.ignored, "notes": found.notes}
+        return 200, {**named, "rows": rows}
+    bad = [(line, result) for line, result in found.rows if result.stops(sent.skip_unknown)]
+    refused = Refused(
+        409,
+        "nothing was written, because of rows that are conflicting or of unknown buckets.",
+        [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MAX_PROBLEMS]],
+    )
+    return 409, {**refused.content, "rows": rows}
 
 
 def do(kind: str, given: dict[str, Any], body: bytes, tell: Tell) -> tuple[int, Any]:
@@ -46,15 +203,10 @@ def do(kind: str, given: dict[str, Any], body: bytes, tell: Tell) -> tuple[int, 
     try:
         return _KINDS[kind](given, body, tell)
     except MemoryError:
-        return answered(Refused(422, "this needs too much memory; send it in parts."))
+        refused = Refused(422, "this needs too much memory; send it in parts.")
     except Exception as error:
-        return answered(error)
-
-
-def answered(error: Exception) -> tuple[int, Any]:
-    """What an error is answered with."""
-    answer = answer_to(error)
-    return answer.status_code, json.loads(bytes(answer.body))
+        refused = refusal_of(error)
+    return refused.status, refused.content
 
 
 def _totals(given: dict[str, Any], body: bytes, _: Tell) -> tuple[int, Any]:
@@ -145,7 +297,7 @@ def main() -> None:
     status, content = do(
         head["kind"], head["given"], body, lambda news: write({"news": finite(news)})
     )
-    text = json.dumps(finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write({"status": status, "content": text})
 
 

@@ -1,8 +1,8 @@
 """Heavy work, one process per job: large files, plans and forecasts.
 
-A thread that computes would hold up the loop that answers requests, and could not be ended. A process has limits
-of memory and time, is killed at its deadline or when its client leaves, and harms no other one. `job.py` is
-what runs in it.
+A thread that computes would hold up the loop that answers requests, and could not be ended. A
+process has limits of memory and time, is killed at its deadline or when its client leaves, and
+harms no other one. `job.py` is what runs in it.
 """
 
 from __future__ import annotations
@@ -92,9 +92,11 @@ class Jobs:
         """
         waiting = sum(self._waiting.values())
         if waiting >= MAX_WAITING or self._waiting[owner] >= MAX_WAITING_OF_ONE:
-            busy = Refused(429, "too many files or simulations are under way; try again later.")
-            busy.headers["retry-after"] = "10"
-            raise busy
+            raise Refused(
+                429,
+                "too many files or simulations are under way; try again later.",
+                retry_after="10",
+            )
         self._waiting[owner] += 1
         try:
             async with self._turns[owner], self._running:
@@ -111,10 +113,12 @@ class Jobs:
         head = {"kind": kind, "given": finite(given), "cpu": limits.cpu, "memory": limits.memory}
         # -P: no file of the folder that the service was started in is imported.
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "latesum.service.job",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=_MAX_LINE,
+            *(sys.executable, "-P", "-m", "latesum.service.job"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_MAX_LINE,
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )  # fmt: skip
+        )
         assert process.stdin is not None
         assert process.stdout is not None
         try:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -12,23 +15,21 @@ from pydantic import (
     Field,
     StringConstraints,
     WithJsonSchema,
+    create_model,
 )
 
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
-from latesum.campaigns.vocabulary import (
-    CampaignStatus,
-    HealthLevel,
-    Purpose,
-    RecordStatus,
-    Source,
-    Verdict,
-)
+from latesum.campaigns.health import Finding
+from latesum.campaigns.recording import Recorded
+from latesum.campaigns.state import Decision, Event
+from latesum.campaigns.view import OptionView, Status
+from latesum.campaigns.vocabulary import CampaignStatus, RecordStatus
 from latesum.service.errors import ErrorAnswer
 
 #: More than any campaign counts, and small enough for every store and every float.
 _MOST = 10**12
 #: In one upload: more than a year of hours.
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
@@ -64,7 +65,7 @@ def _new_campaign() -> dict[str, Any]:
     return {**schema, "title": "NewCampaign", "description": "A campaign to set up."}
 
 
-#: `CampaignConfig.read` checks it, so that what is refused is refused in the same words as elsewhere.
+#: `CampaignConfig.read` checks it, so that it is refused in the same words as elsewhere.
 NewCampaign = Annotated[dict[str, Any], WithJsonSchema(_new_campaign())]
 
 
@@ -75,21 +76,97 @@ def _changes() -> dict[str, Any]:
     for field in named.values():
         field.pop("default", None)
     return {
-        "type": "object", "properties": named, "additionalProperties": False, "minProperties": 1,
-        "title": "Changes", "description": "CampaignConfig of a campaign, as for a new one.",
-    }  # fmt: skip
+        "type": "object",
+        "properties": named,
+        "additionalProperties": False,
+        "minProperties": 1,
+        "title": "Changes",
+        "description": "The configuration of a campaign, as for a new one.",
+    }
 
 
-#: Read as the configuration of a new campaign are.
+#: Read as the configuration of a new campaign is.
 Changes = Annotated[dict[str, Any], WithJsonSchema(_changes())]
 
 
-class FindingLine(BaseModel):
-    """Something that should be known about a campaign, and what to do."""
+def model_of(record: type, name: str = "", *, without: str = "", **more: Any) -> type[BaseModel]:
+    """What is answered of a record, for the description: an object with its fields.
 
-    code: str
-    level: HealthLevel
-    sentence: str
+    Args:
+        record: A named tuple or a dataclass; its own records are described alike.
+        name: The name in the description; by default that of the record.
+        without: Fields that are left out.
+        more: Types of fields that are added.
+    """
+    hints = {**get_type_hints(record), **more}
+    left_out = without.split()
+    described: dict[str, Any] = {
+        field: (_described(hint), ...)
+        for field, hint in hints.items()
+        if field not in left_out and not field.startswith("_")
+    }
+    summary = (record.__doc__ or "").split("\n\n")[0]
+    return create_model(name or record.__name__, __doc__=summary, **described)
+
+
+@cache
+def _plain_model(record: type) -> type[BaseModel]:
+    return model_of(record)
+
+
+def _described(hint: Any) -> Any:
+    """The type of a field as JSON has it: an endless number is null, a record an object."""
+    if hint is float:
+        return float | None
+    if isinstance(hint, type) and (hasattr(hint, "_fields") or is_dataclass(hint)):
+        return _plain_model(hint)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (list, dict):
+        return origin[tuple(map(_described, inner))]
+    if origin is UnionType or origin is Union:
+        return Union[tuple(map(_described, inner))]  # noqa: UP007 - of types that are made here
+    if origin is tuple and inner[-1] is Ellipsis:
+        return list.__class_getitem__(_described(inner[0]))
+    return hint
+
+
+def list_of(field: str, model: type[BaseModel], **more: Any) -> type[BaseModel]:
+    """An answer with a list in it."""
+    described: dict[str, Any] = {key: (hint, ...) for key, hint in more.items()}
+    described[field] = (list.__class_getitem__(model), ...)
+    return create_model(f"{model.__name__}s", **described)
+
+
+FindingLine = _plain_model(Finding)
+StatusAnswer = model_of(Status, alarm=str | None)
+CampaignLine = model_of(
+    Status,
+    "CampaignLine",
+    without=" ".join(
+        field.name
+        for field in fields(Status)
+        if field.name not in ("name", "state", "headline", "policy", "every", "health")
+    ),
+    alarm=str | None,
+    options=list[str],
+)
+CampaignList = list_of("campaigns", CampaignLine, total=int)
+OptionAnswer = model_of(
+    Decision,
+    "OptionAnswer",
+    without="arm at sequence region",
+    campaign=str,
+    winner=str | None,
+    decided_at=datetime,
+    begins=datetime | None,
+    ends=datetime | None,
+)
+OptionsAnswer = list_of("options", OptionAnswer, campaign=str, bucket=int, label=str)
+RecordAnswer = model_of(Recorded, "RecordAnswer")
+RowAnswer = model_of(Recorded, "RowAnswer", row=int)
+BulkAnswer = list_of("rows", RowAnswer, written=bool, ignored=list[str], notes=list[str])
+EstimatesAnswer = list_of("estimates", _plain_model(OptionView), level=float, unit=str)
+HistoryAnswer = list_of("events", model_of(Event, "HistoryEvent", sentence=str), more=bool)
 
 
 class CampaignAnswer(BaseModel):
@@ -101,60 +178,6 @@ class CampaignAnswer(BaseModel):
     note: str | None = Field(
         description="What is not used of what ran before the start; otherwise null."
     )
-
-
-class CampaignLine(BaseModel):
-    """A campaign in a list."""
-
-    name: str
-    state: CampaignStatus
-    headline: str
-    options: list[str]
-    policy: str
-    every: str
-    alarm: str | None = Field(
-        description="What must be seen to now, such as that it learns nothing; otherwise null."
-    )
-    health: list[FindingLine] = Field(description="All that should be known, the worst first.")
-
-
-class CampaignList(BaseModel):
-    """The campaigns that were looked for."""
-
-    campaigns: list[CampaignLine]
-    total: int = Field(description="How many there are, with those beyond `limit`.")
-
-
-class OptionAnswer(BaseModel):
-    """The option for a bucket. It is taken once and never changed."""
-
-    campaign: str
-    bucket: int
-    label: str = Field(description="How the bucket is called: a date, an hour or a number.")
-    option: str
-    purpose: Purpose
-    number: int | None = Field(
-        description="The bucket in which the block began that this decision is a part of."
-    )
-    source: Source
-    rounds: int | None = Field(description="What the policy asked for, where it was asked.")
-    reason: str
-    region: str | None = Field(None, description="The region, in a campaign that has some.")
-    winner: str | None = Field(
-        description="The option that can be kept from now on (`finish`); null while there is none."
-    )
-    decided_at: datetime
-    begins: datetime | None
-    ends: datetime | None
-
-
-class OptionsAnswer(BaseModel):
-    """The option for a bucket in every region; a campaign without regions has one."""
-
-    campaign: str
-    bucket: int
-    label: str
-    options: list[OptionAnswer]
 
 
 class Record(Body):
@@ -207,91 +230,16 @@ class BulkRow(Body):
 class Bulk(Body):
     """Many rows at once: all are taken in, or none."""
 
-    rows: list[BulkRow] = Field(min_length=1, max_length=MOST_ROWS)
-
-
-class RecordAnswer(BaseModel):
-    """What became of a record."""
-
-    bucket: int
-    label: str
-    verdict: Verdict
-    marks: list[str]
-    note: str
-    region: str = Field("", description="Empty in a campaign without regions.")
-    rounds: int | None = Field(None, description="As they were read.")
-    total: float | None = Field(None, description="As it was read.")
-    shown: str = Field("", description="What the bucket is credited to.")
-    was_rounds: int | None = Field(None, description="What was known before, where it changes.")
-    was_total: float | None = Field(None, description="What was known before, where it changes.")
-    was_shown: str | None = Field(None, description="What was known before, where it changes.")
-
-
-class RowAnswer(RecordAnswer):
-    """What became of a row, with its place in what was sent."""
-
-    row: int
-
-
-class BulkAnswer(BaseModel):
-    """A verdict for every row, and whether they were written."""
-
-    written: bool
-    ignored: list[str] = Field(description="Columns of a file that mean nothing.")
-    notes: list[str] = Field(
-        description="What should be known of a file: lines that were left out."
-    )
-    rows: list[RowAnswer]
+    rows: list[BulkRow] = Field(min_length=1, max_length=MAX_ROWS)
 
 
 class RefusedRows(ErrorAnswer):
     """Nothing was written; the verdicts say because of which rows."""
 
-    rows: list[RowAnswer]
+    rows: list[dict[str, Any]] = Field(description="As in an answer to rows that were taken.")
 
 
-class EstimateLine(BaseModel):
-    """What is believed of an option, per round in the campaign's unit."""
-
-    option: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    rounds: int
-    active: bool
-
-
-class EstimatesAnswer(BaseModel):
-    """What is believed of every option."""
-
-    level: float
-    unit: str
-    estimates: list[EstimateLine]
-
-
-class HistoryEvent(BaseModel):
-    """One event of the log, which is never changed."""
-
-    sequence: int
-    at: datetime
-    kind: str
-    bucket: int | None
-    body: dict[str, Any]
-    region: str = Field("", description="The region that it is about; empty for all.")
-    sentence: str
-
-
-class HistoryAnswer(BaseModel):
-    """A part of the log, in order."""
-
-    events: list[HistoryEvent]
-    more: bool = Field(description="Whether there are events after these.")
-
-
-class ExplanationAnswer(BaseModel):
-    """Why, in sentences."""
-
-    sentences: list[str]
+ExplanationAnswer = create_model("ExplanationAnswer", sentences=(list[str], ...))
 
 
 class ActionBody(Body):
@@ -301,26 +249,13 @@ class ActionBody(Body):
     user: Text | None = Field(None, description="Who, if that is not the token's own name.")
     region: RegionName | None = Field(None, description="In a campaign that has regions.")
     option: Text | None = Field(None, description="The option that it is about.")
-    name: Text | None = Field(None, description="The new name, of `rename-option`.")
+    name: Text | None = Field(
+        None, description="The new name, of `rename-option`; of `delete` the campaign's, once more."
+    )
     buckets: Annotated[int, Number] | None = Field(
         None, ge=1, le=10_000, description="For how many buckets, of `pin`."
     )
     config: Changes | None = Field(None, description="What to change, of `change`.")
-
-
-class Deletion(Body):
-    """A campaign to delete; its name once more, because it cannot be undone."""
-
-    reason: Sentence
-    user: Text | None = Field(None, description="Who, if that is not the token's own name.")
-    name: Text
-
-
-class DeletionAnswer(BaseModel):
-    """The campaign was deleted; when, by whom and why is kept."""
-
-    done: bool
-    sentence: str
 
 
 class ActionAnswer(BaseModel):
@@ -329,5 +264,5 @@ class ActionAnswer(BaseModel):
     done: bool
     repeated: bool
     note: str = Field("", description="What to know about it, such as that a pin goes on.")
-    state: CampaignStatus
+    state: CampaignStatus | None = Field(description="Null once it is deleted.")
     headline: str

@@ -13,15 +13,16 @@ import hashlib
 import json
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
-from latesum.service.cache import CampaignCache
+from latesum.campaigns.view import Status, plain
+from latesum.service.cache import CampaignCache, glance_at
 from latesum.service.errors import Refused
 from latesum.service.logs import LOGGER
-from latesum.service.summaries import CampaignSummary
 from latesum.service.webhooks import Poster, Webhook, Webhooks
 
 #: Seconds between two campaigns: those who wait for an answer come first.
@@ -38,53 +39,51 @@ class Told(NamedTuple):
     over: bool
 
 
-def present(summary: CampaignSummary) -> Told:
+def present(status: Status) -> Told:
     """What is to be told of a campaign now."""
-    codes = sorted(each.code for each in summary.health if each.level in ("alarm", "warning"))
-    return Told(codes, summary.winner, summary.state in ("finished", "archived"))
+    codes = sorted(each.code for each in status.health if each.level in ("alarm", "warning"))
+    return Told(codes, status.winner, status.state in ("finished", "archived"))
 
 
-def message(
-    before: Told | None, summary: CampaignSummary, site: str | None
-) -> dict[str, Any] | None:
+def message(before: Told | None, status: Status, site: str | None) -> dict[str, Any] | None:
     """What is sent of a campaign after what was last told of it; None if there is nothing to say.
 
     Of a campaign that is told of for the first time only what is wrong is said: it may be over for long.
 
     Args:
         before: What was last told.
-        summary: The campaign now.
+        status: The campaign now.
         site: The address of the page, for a link.
     """
-    now = present(summary)
+    now = present(status)
     known = Told([], now.winner, now.over) if before is None else before
     new = [
         each
-        for each in summary.health
+        for each in status.health
         if each.code in now.findings and each.code not in known.findings
     ]
     said = [each.sentence for each in new]
     if known.findings and not now.findings:
         said.append("All is well again.")
     if now.over and not known.over:
-        said.append(summary.headline)
+        said.append(status.headline)
     elif now.winner is not None and now.winner != known.winner:
         said.append(f"{now.winner} is the winner.")
     if not said:
         return None
     return {
-        "campaign": summary.name,
-        "state": summary.state,
-        "health": summary.glance,
-        "winner": summary.winner,
-        "new": [each._asdict() for each in new],
+        "campaign": status.name,
+        "state": status.state,
+        "health": glance_at(status),
+        "winner": status.winner,
+        "new": plain(new),
         "text": " ".join(str(each) for each in said),
-        "link": None if site is None else f"{site}/campaigns/{summary.name}",
+        "link": None if site is None else f"{site}/campaigns/{status.name}",
     }
 
 
 class Monitor:
-    """Makes the summaries of all campaigns anew, again and again, and tells webhooks of changes.
+    """Makes the statuses of all campaigns anew, again and again, and tells webhooks of changes.
 
     Args:
         campaigns: The campaigns of the service.
@@ -126,34 +125,34 @@ class Monitor:
 
     async def poll(self) -> None:
         """Look after every campaign once, and tell every webhook what has changed."""
-        summaries = await self._campaigns.renew_summaries(_PAUSE)
+        statuses = await self._campaigns.statuses(of_any_age=False, pause=_PAUSE)
         if not self._campaigns.store.read_only:
-            await self.tell(summaries)
+            await self.tell(statuses)
 
-    async def tell(self, summaries: Sequence[CampaignSummary]) -> None:
+    async def tell(self, statuses: Sequence[Status]) -> None:
         """Tell every webhook what has changed since it last took a message."""
         loop = asyncio.get_running_loop()
         webhooks = await loop.run_in_executor(self._thread, self._webhooks.all)
         shown = [
             each
             if place == 0
-            else each._replace(health=[f for f in each.health if f.code not in _OF_STORE])
-            for place, each in enumerate(summaries)
+            else replace(each, health=[f for f in each.health if f.code not in _OF_STORE])
+            for place, each in enumerate(statuses)
         ]
         await asyncio.gather(*(self._tell(webhook, shown) for webhook in webhooks))
 
-    async def _tell(self, webhook: Webhook, summaries: Sequence[CampaignSummary]) -> None:
+    async def _tell(self, webhook: Webhook, statuses: Sequence[Status]) -> None:
         before = {name: Told(*told) for name, told in json.loads(webhook.told).items()}
-        told = {each.name: before[each.name] for each in summaries if each.name in before}
-        for summary in summaries:
-            if before.get(summary.name) == present(summary):
+        told = {each.name: before[each.name] for each in statuses if each.name in before}
+        for status in statuses:
+            if before.get(status.name) == present(status):
                 continue
-            body = message(before.get(summary.name), summary, self._campaigns.configuration.site)
+            body = message(before.get(status.name), status, self._campaigns.configuration.site)
             if body is not None and not await self._poster.post(
                 webhook, {**_stamp(webhook, body), **body}
             ):
                 break  # the receiver is down: what is left is told next time
-            told[summary.name] = present(summary)
+            told[status.name] = present(status)
         if told != before:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, TypeVar, cast
 
@@ -11,12 +12,10 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from latesum.campaigns.config import NAME_PATTERN
-from latesum.service.auth import Holders
+from latesum.campaigns.view import plain
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ClientLeft, Refused
-from latesum.service.jobs import Answer
 from latesum.service.tokens import Scope, Token
-from latesum.service.workers import until_gone
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 _MARK = "_latesum_scope"
@@ -77,11 +76,9 @@ class ScopedRoute(APIRoute):
                 return await handle(request)
             long = request.app.state.long_requests
             if long[token.id] >= MAX_LONG_REQUESTS:
-                busy = Refused(
-                    429, f"{MAX_LONG_REQUESTS} such requests of this token are under way."
+                raise Refused(
+                    429, "too many of your requests are under way; try again.", retry_after="1"
                 )
-                busy.headers["retry-after"] = "1"
-                raise busy
             long[token.id] += 1
             try:
                 return await while_wanted(request, handle)
@@ -91,9 +88,11 @@ class ScopedRoute(APIRoute):
         return guarded
 
 
-def respond(answer: Answer) -> Response:
-    """What a job has answered."""
-    return Response(answer.content, answer.status, media_type="application/json")
+def send(content: Any, status: int = 200, **headers: str) -> Response:
+    """An answer in JSON: records become objects; of a list of options see `model_of`."""
+    text = content if isinstance(content, str) else json.dumps(plain(content), ensure_ascii=False)
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    return Response(text.encode(), status, named, "application/json")
 
 
 async def while_wanted(
@@ -105,7 +104,7 @@ async def while_wanted(
     except ClientDisconnect:
         raise ClientLeft from None
     handling = asyncio.create_task(handle(request))
-    watching = asyncio.create_task(until_gone(request.receive))
+    watching = asyncio.create_task(_until_gone(request))
     try:
         await asyncio.wait((handling, watching), return_when=asyncio.FIRST_COMPLETED)
         if not handling.done():
@@ -115,6 +114,12 @@ async def while_wanted(
         for task in (handling, watching):
             task.cancel()
         await asyncio.wait((handling, watching))
+
+
+async def _until_gone(request: Request) -> None:
+    """Wait until the client of a request, whose body was read, has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 # These are async only because FastAPI would hand anything else over to a thread.
@@ -130,11 +135,6 @@ async def campaigns_of(request: Request) -> CampaignCache:
     return cast(CampaignCache, request.app.state.campaigns)
 
 
-async def holders_of(request: Request) -> Holders:
-    """Who holds a token or has a session."""
-    return cast(Holders, request.app.state.holders)
-
-
 async def campaign_of(
     request: Request, campaign: Annotated[str, Path(pattern=NAME_PATTERN)]
 ) -> CachedCampaign:
@@ -144,5 +144,4 @@ async def campaign_of(
 
 NamedCampaign = Annotated[CachedCampaign, Depends(campaign_of)]
 AllCampaigns = Annotated[CampaignCache, Depends(campaigns_of)]
-AllHolders = Annotated[Holders, Depends(holders_of)]
 Who = Annotated[Token, Depends(token_of)]

@@ -189,14 +189,22 @@ class Sessions:
 
     def __init__(self, store: Store) -> None:
         self._engine = store.engine
+        #: Of a store that can only be read, by their hashes: the token and the end of each.
+        self._in_memory: dict[str, tuple[Token, datetime]] | None = {} if store.read_only else None
 
     def new(self, token: Token, lasts: timedelta) -> str:
         """Begin a session; what is returned goes into the browser and is never shown again.
 
-        Of a token that has many sessions the oldest end.
+        Of a token that has many sessions the oldest end. Where the store can only be read, the
+        session lives as long as this process.
         """
         secret = _SESSION_PREFIX + secrets.token_urlsafe(32)
         now = datetime.now(UTC)
+        if self._in_memory is not None:
+            self._in_memory[hash_of(secret)] = (token, now + lasts)
+            for oldest in list(self._in_memory)[: -MAX_SESSIONS * 10]:
+                del self._in_memory[oldest]
+            return secret
         row = {
             "id": secrets.token_hex(4),
             "hash": hash_of(secret),
@@ -220,6 +228,9 @@ class Sessions:
 
     def find(self, secret: str) -> Token | None:
         """The token of a session that has not ended."""
+        if self._in_memory is not None:
+            found = self._in_memory.get(hash_of(secret))
+            return None if found is None or found[1] <= datetime.now(UTC) else found[0]
         asked = {"hash": hash_of(secret), "now": _text(datetime.now(UTC))}
         with self._engine.connect() as connection:
             row = connection.execute(_BY_SESSION, asked).one_or_none()
@@ -243,6 +254,9 @@ class Sessions:
 
     def end(self, secret_or_id: str) -> None:
         """End a session, given by its secret or by its id; one that has ended stays so."""
+        if self._in_memory is not None:
+            self._in_memory.pop(hash_of(secret_or_id), None)
+            return
         its = or_(_sessions.c.hash == hash_of(secret_or_id), _sessions.c.id == secret_or_id)
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             connection.execute(delete(_sessions).where(its))

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path
 
 from latesum.campaigns.actions import ACTIONS
 from latesum.service.errors import ON_ANY_ROUTE, documented
-from latesum.service.models import ActionAnswer, ActionBody, Deletion, DeletionAnswer
+from latesum.service.models import ActionAnswer, ActionBody
 from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs
 from latesum.service.tokens import Token
 
@@ -44,15 +44,14 @@ ActionName = Annotated[
 @router.post("/delete")
 @needs("operate")
 async def delete(
-    cached: NamedCampaign, sent: Deletion, who: Who, campaigns: AllCampaigns
-) -> DeletionAnswer:
+    cached: NamedCampaign, sent: ActionBody, who: Who, campaigns: AllCampaigns
+) -> ActionAnswer:
     """Delete a campaign with its whole log. When, by whom and why stays; its name stays taken."""
-    name = cached.campaign.name
-    await cached.write(
-        cached.campaign.delete, sent.name, user=_name_of(who, sent), reason=sent.reason
-    )
+    name, user = cached.campaign.name, _user_name(who, sent)
+    await cached.write(cached.campaign.delete, sent.name or "", user=user, reason=sent.reason)
     campaigns.forget(name)
-    return DeletionAnswer(done=True, sentence=f"{name} was deleted; its name stays taken.")
+    note = f"{name} was deleted; its name stays taken."
+    return ActionAnswer(done=True, repeated=False, note=note, state=None, headline=note)
 
 
 @router.post("/{action}")
@@ -61,15 +60,14 @@ async def act(
     cached: NamedCampaign, action: ActionName, sent: ActionBody, who: Who, key: Key = None
 ) -> ActionAnswer:
     """Do one of the operator actions; each takes what its description says, and no more."""
-    arguments = sent.model_dump(exclude_unset=True, exclude={"reason", "user", "region"})
     done = await cached.write(
         cached.campaign.act,
         action,
-        user=_name_of(who, sent),
+        user=_user_name(who, sent),
         reason=sent.reason,
         key=key,
         region=sent.region,
-        **arguments,
+        **sent.model_dump(exclude_unset=True, exclude={"reason", "user", "region"}),
     )
     cached.forget_status()
     status = await cached.status()
@@ -82,5 +80,5 @@ async def act(
     )
 
 
-def _name_of(token: Token, sent: ActionBody | Deletion) -> str:
+def _user_name(token: Token, sent: ActionBody) -> str:
     return token.name if sent.user is None else f"{sent.user} (token {token.name})"

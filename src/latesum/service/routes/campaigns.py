@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import JSONResponse
 
 from latesum._checks import InvalidInput
 from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
 from latesum.campaigns.describing import describe_event
-from latesum.campaigns.state import Event
 from latesum.campaigns.tables import TableName
+from latesum.campaigns.view import Status
 from latesum.campaigns.vocabulary import CampaignStatus
 from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.service import models
-from latesum.service.cache import CachedCampaign, CampaignCache
+from latesum.service.cache import (
+    CachedCampaign,
+    CampaignCache,
+    Glance,
+    OptionAnswer,
+    select,
+)
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs
-from latesum.service.summaries import Glance, Wanted
+from latesum.service.routing import (
+    AllCampaigns,
+    NamedCampaign,
+    ScopedRoute,
+    Who,
+    needs,
+    send,
+)
 
 router = APIRouter(
     prefix="/v1/campaigns",
@@ -50,9 +60,19 @@ async def list_campaigns(
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
 ) -> Response:
     """The campaigns, those with alarms first, then those with warnings, and the newest first."""
-    found = Wanted(search, state, health).among(await campaigns.summaries(archived=archived))
-    lines = [each.to_json() for each in found[offset : offset + limit]]
-    return JSONResponse({"campaigns": lines, "total": len(found)})
+    found = select(await campaigns.statuses(archived=archived), search, state, health)
+    lines = [
+        {
+            **{name: getattr(each, name) for name in _LINE},
+            "options": [option.name for option in each.options],
+        }
+        for each in found[offset : offset + limit]
+    ]
+    return send({"campaigns": lines, "total": len(found)})
+
+
+#: What a list has of a campaign, beside the names of its options.
+_LINE = ("name", "state", "headline", "policy", "every", "alarm", "health")
 
 
 @router.put("/{campaign}", responses={201: {"model": models.CampaignAnswer}, **documented(409)})
@@ -105,9 +125,11 @@ async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
 async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
     stored, config = cached.campaign.stored, await cached.read(cached.reader.current_config)
     return models.CampaignAnswer(
-        name=stored.name, created_at=stored.created_at, config=finite(config.to_json()),
+        name=stored.name,
+        created_at=stored.created_at,
+        config=finite(config.to_json()),
         note=config.note,
-    )  # fmt: skip
+    )
 
 
 @router.get(
@@ -122,25 +144,23 @@ async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
 async def option(
     cached: NamedCampaign,
     request: Request,
+    who: Who,
     bucket: Bucket | None = None,
     region: RegionQuery | None = None,
 ) -> Response:
     """The option to show now, or in a bucket; asked again, the answer is the same.
 
     It may be kept until the bucket ends (Cache-Control); numbered buckets end when something is
-    recorded, so that theirs has to be asked for each time, with If-None-Match.
+    recorded, so that theirs has to be asked for each time, with If-None-Match. To decide a bucket
+    that has not begun takes the scope operate.
     """
     if bucket is None and region is None:
         answer = await cached.option_now()
     else:
-        (answer,) = await cached.write(cached.decide, bucket, region or "")
-    left = cached.seconds_left(answer)
-    kept = f"private, max-age={left}" if left else "private, no-cache"
-    headers = {"cache-control": kept, "etag": answer.tag, "vary": "Authorization, Cookie"}
-    tags = request.headers.get("if-none-match")
-    if tags is not None and answer.tag in [tag.strip() for tag in tags.split(",")]:
-        return Response(None, 304, headers)
-    return Response(answer.body, 200, headers, "application/json")
+        ahead = who.may("operate")
+        found, _ = await cached.write(cached.decide, bucket, region or "", ahead=ahead)
+        answer = found[0]
+    return _sent(cached, request, answer.content, answer)
 
 
 @router.get(
@@ -153,47 +173,53 @@ async def option(
 )
 @needs("read")
 async def options(
-    cached: NamedCampaign, request: Request, bucket: Bucket | None = None
+    cached: NamedCampaign, request: Request, who: Who, bucket: Bucket | None = None
 ) -> Response:
-    """The option to show in every region, now or in a bucket; asked again, the answer is the same."""
-    answers = await cached.write(cached.decide_all, bucket)
-    options = [json.loads(each.body) for each in answers]
-    left = cached.seconds_left(answers[0])
-    kept = f"private, max-age={left}" if left else "private, no-cache"
-    tag = f'"{"-".join(each.tag.strip(chr(34)) for each in answers)}"'
-    headers = {"cache-control": kept, "etag": tag, "vary": "Authorization, Cookie"}
-    tags = request.headers.get("if-none-match")
-    if tags is not None and tag in [each.strip() for each in tags.split(",")]:
-        return Response(None, 304, headers)
-    content = {
-        "campaign": cached.campaign.name, "bucket": options[0]["bucket"], "label": options[0]["label"],
-        "options": options,
-    }  # fmt: skip
-    body = json.dumps(content, ensure_ascii=False).encode()
-    return Response(body, 200, headers, "application/json")
+    """The option to show in every region, now or in a bucket; the answer stays the same."""
+    answers, _ = await cached.write(cached.decide, bucket, None, ahead=who.may("operate"))
+    found = [each.content for each in answers]
+    named = {name: found[0][name] for name in ("campaign", "bucket", "label")}
+    tag = '"' + "-".join(each.tag.strip('"') for each in answers) + '"'
+    return _sent(cached, request, {**named, "options": found}, answers[0]._replace(tag=tag))
 
 
-@router.get("/{campaign}/status", responses=documented(404))
+def _sent(
+    cached: CachedCampaign, request: Request, content: dict[str, Any], answer: OptionAnswer
+) -> Response:
+    """An answer that may be kept for as long as it holds; 304 if the client has it already."""
+    left = cached.seconds_left(answer)
+    headers = {
+        "cache_control": f"private, max-age={left}" if left else "private, no-cache",
+        "etag": answer.tag,
+        "vary": "Authorization, Cookie",
+    }
+    tags = request.headers.get("if-none-match", "").split(",")
+    if answer.tag in [tag.strip() for tag in tags]:
+        return send("", 304, **headers)
+    return send(content, 200, **headers)
+
+
+@router.get("/{campaign}/status", response_model=models.StatusAnswer, responses=documented(404))
 @needs("read", long=True)
-async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
-    """Everything that the page shows: what runs and why, the timeline, the options, warnings."""
-    found: dict[str, Any] = finite((await cached.status(level)).to_json())
-    return found
+async def status(cached: NamedCampaign, level: Level = 0.95) -> Response:
+    """Everything that the page shows: what runs and why, the timeline, the options, its health."""
+    return send((await _status(cached, level)).to_json())
 
 
-@router.get("/{campaign}/estimates", responses=documented(404))
+async def _status(cached: CachedCampaign, level: float) -> Status:
+    if level == 0.95:
+        return await cached.status()
+    return await cached.read(cached.reader.status, level)
+
+
+@router.get(
+    "/{campaign}/estimates", response_model=models.EstimatesAnswer, responses=documented(404)
+)
 @needs("read", long=True)
-async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.EstimatesAnswer:
-    """What is believed of each option, per round."""
-    rows = await cached.read(cached.reader.estimates, level)
-    lines = [
-        models.EstimateLine(
-            option=row.name, mean=finite(row.mean), low=finite(row.low), high=finite(row.high),
-            rounds=int(row.plays), active=row.active,
-        )
-        for row in rows
-    ]  # fmt: skip
-    return models.EstimatesAnswer(level=level, unit=cached.reader.config.unit, estimates=lines)
+async def estimates(cached: NamedCampaign, level: Level = 0.95) -> Response:
+    """What is known of each option, and how it compares with the status quo."""
+    status = await _status(cached, level)
+    return send({"level": level, "unit": status.unit, "estimates": status.options})
 
 
 _TABLE_KINDS = {
@@ -241,29 +267,26 @@ async def table(
     return Response(content, media_type=_TABLE_KINDS[kind])
 
 
-@router.get("/{campaign}/history", responses=documented(404))
+@router.get("/{campaign}/history", response_model=models.HistoryAnswer, responses=documented(404))
 @needs("read", long=True)
 async def history(
     cached: NamedCampaign,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Events after this one.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> models.HistoryAnswer:
+) -> Response:
     """The log: decisions, records, revisions, what people did."""
     events = await cached.read(cached.store.log, cached.campaign.stored.id, after)
     config = await cached.read(cached.reader.current_config)
-    shown = [_event(config, event) for event in events[:limit]]
-    return models.HistoryAnswer(events=shown, more=len(events) > limit)
+    shown = [
+        {**event._asdict(), "sentence": describe_event(event, config)} for event in events[:limit]
+    ]
+    return send({"events": shown, "more": len(events) > limit})
 
 
-def _event(config: CampaignConfig, event: Event) -> models.HistoryEvent:
-    sentence = describe_event(event, config)
-    return models.HistoryEvent(**{**event._asdict(), "body": finite(event.body)}, sentence=sentence)
-
-
-@router.get("/{campaign}/explanation", responses=documented(404))
+@router.get(
+    "/{campaign}/explanation", response_model=models.ExplanationAnswer, responses=documented(404)
+)
 @needs("read", long=True)
-async def explanation(
-    cached: NamedCampaign, bucket: Bucket | None = None
-) -> models.ExplanationAnswer:
+async def explanation(cached: NamedCampaign, bucket: Bucket | None = None) -> Response:
     """Why the policy does what it does: now, or when it decided on a bucket."""
-    return models.ExplanationAnswer(sentences=await cached.read(cached.reader.explain, bucket))
+    return send({"sentences": await cached.read(cached.reader.explain, bucket)})

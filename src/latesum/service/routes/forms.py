@@ -1,6 +1,7 @@
-"""Pages with forms: plan a campaign, set one up, bring in totals, look through its history, administer.
+"""Pages with forms: plan a campaign, set one up, import totals, look through its history.
 
-The forms are sent by a script to the interface for programs, so that there is one way in for everything.
+The forms are sent by a script to the interface for programs, so that there is one way in for
+everything.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.config import CampaignConfig
@@ -19,7 +20,7 @@ from latesum.files.presets import PRESETS
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routes.page import not_found, show_page
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
-from latesum.service.tokens import SCOPES, Sessions, Tokens
+from latesum.service.tokens import Sessions, Tokens
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Events on one page of the history.
@@ -30,19 +31,23 @@ _WAITING = 14
 _GROUPS = {
     "decisions": ("decision",),
     "totals": ("record", "file form", "import refused"),
-    "people": (
-        *ACTIONS, "file form",
-    ),
-}  # fmt: skip
+    "people": (*ACTIONS, "file form"),
+}
 
 
 @router.get("/plan")
 @needs("operate")
 async def plan_page(who: Who, regions: Annotated[str, Query(max_length=10)] = "") -> Response:
     """Will a campaign work, with one total for all or in regions?"""
-    return show_page(
-        "plan.html", title="Plan", who=who, every=0, here="plan", regional=regions == "yes"
-    )
+    return show_page("plan.html", title="Plan", who=who, here="plan", regional=regions == "yes")
+
+
+#: What a plan fills in where a campaign is set up, with what is there without.
+_PREFILLED = {
+    **dict.fromkeys(("policy", "expected_rounds", "run_for", "late", "status_quo", "no_go"), ""),
+    "parameters": "",
+    "every": "day",
+}
 
 
 @router.get("/new")
@@ -50,25 +55,28 @@ async def plan_page(who: Who, regions: Annotated[str, Query(max_length=10)] = ""
 async def new_page(
     who: Who,
     campaigns: AllCampaigns,
-    policy: Annotated[str, Query(max_length=100)] = "",
-    parameters: Annotated[str, Query(max_length=4000)] = "",
+    request: Request,
     options: Annotated[int, Query(ge=2, le=100)] = 2,
     regions: Annotated[int, Query(ge=1, le=200)] = 1,
-    expected_rounds: Annotated[str, Query(max_length=20)] = "",
-    every: Annotated[str, Query(max_length=10)] = "day",
-    run_for: Annotated[str, Query(max_length=50)] = "",
-    late: Annotated[str, Query(max_length=100)] = "",
-    status_quo: Annotated[str, Query(max_length=20)] = "",
-    no_go: Annotated[str, Query(max_length=2000)] = "",
 ) -> Response:
     """Set up a campaign, from a plan or from nothing."""
-    planned = _is_object(parameters)
+    asked = request.query_params
+    filled = {name: asked.get(name, text)[:4000] for name, text in _PREFILLED.items()}
+    planned = _is_object(filled["parameters"])
+    if not planned:
+        filled |= {"policy": "", "parameters": ""}
     return show_page(
-        "new.html", title="New campaign", who=who, every=0, here="new", planned=planned,
-        policy=policy if planned else "", parameters=parameters if planned else "",
-        options=options, regions=regions, expected_rounds=expected_rounds, bucket=every, run_for=run_for, late=late,
-        status_quo=status_quo, no_go=no_go, today=campaigns.configuration.clock().date().isoformat(),
-    )  # fmt: skip
+        "new.html",
+        title="New campaign",
+        who=who,
+        here="new",
+        planned=planned,
+        options=options,
+        regions=regions,
+        bucket=filled.pop("every"),
+        today=campaigns.configuration.clock().date().isoformat(),
+        **filled,
+    )
 
 
 def _is_object(text: str) -> bool:
@@ -87,18 +95,25 @@ async def totals_page(campaign: str, campaigns: AllCampaigns, who: Who) -> Respo
         status = await cached.status()
     except UnknownCampaign as unknown:
         return not_found(who, str(unknown))
-    open_rows = [row for row in status.timeline if row.total is None]
+    # Of one bucket in the order of the regions.
+    open_rows = sorted(
+        (row for row in status.timeline if row.total is None), key=lambda row: row.bucket
+    )
     newest = sorted({row.bucket for row in open_rows})[-_WAITING:]
-    in_order = sorted(
-        open_rows, key=lambda row: row.bucket
-    )  # of one bucket in the order of regions
-    waiting = [[row.label, row.region] for row in in_order if row.bucket in newest]
     return show_page(
-        "totals.html", title=f"Totals of {campaign}", who=who, every=0, here="campaigns",
-        name=cached.campaign.name, status=status, waiting=waiting, regions=list(status.regions),
-        options=[row.name for row in status.options], is_market=status.model is not None, presets=sorted(PRESETS),
+        "totals.html",
+        title=f"Totals of {campaign}",
+        who=who,
+        here="campaigns",
+        name=cached.campaign.name,
+        status=status,
+        waiting=[[row.label, row.region] for row in open_rows if row.bucket in newest],
+        regions=list(status.regions),
+        options=[row.name for row in status.options],
+        is_market=status.model is not None,
+        presets=sorted(PRESETS),
         form=await cached.read(cached.campaign.file_form),
-    )  # fmt: skip
+    )
 
 
 @router.get("/campaigns/{campaign}/history")
@@ -120,10 +135,19 @@ async def history_page(
     pages = max(1, -(-len(found) // _EVENTS))
     page = min(page, pages)
     return show_page(
-        "history.html", title=f"History of {campaign}", who=who, every=0, here="campaigns",
-        name=cached.campaign.name, events=found[(page - 1) * _EVENTS : page * _EVENTS],
-        found=len(found), page=page, pages=pages, kind=kind, search=search, kinds=list(_GROUPS),
-    )  # fmt: skip
+        "history.html",
+        title=f"History of {campaign}",
+        who=who,
+        here="campaigns",
+        name=cached.campaign.name,
+        events=found[(page - 1) * _EVENTS : page * _EVENTS],
+        found=len(found),
+        page=page,
+        pages=pages,
+        kind=kind,
+        search=search,
+        kinds=list(_GROUPS),
+    )
 
 
 def _find_events(campaign: Any, kind: str, search: str) -> list[tuple[Event, str]]:
@@ -144,6 +168,11 @@ async def admin_page(campaigns: AllCampaigns, who: Who) -> Response:
     tokens = await run(readers, Tokens(campaigns.store).all)
     sessions = await run(readers, Sessions(campaigns.store).all)
     return show_page(
-        "admin.html", title="Administration", who=who, every=0, here="admin", scopes=SCOPES,
-        tokens=tokens, sessions=sessions, webhooks=await run(readers, webhooks_of(campaigns).all),
-    )  # fmt: skip
+        "admin.html",
+        title="Administration",
+        who=who,
+        here="admin",
+        tokens=tokens,
+        sessions=sessions,
+        webhooks=await run(readers, webhooks_of(campaigns).all),
+    )

@@ -6,51 +6,50 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import create_model
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from latesum.service.auth import OPEN
 from latesum.service.errors import ON_ANY_ROUTE, documented
 from latesum.service.models import Bulk
-from latesum.service.routing import AllCampaigns, ScopedRoute, needs
+from latesum.service.routing import AllCampaigns, ScopedRoute, needs, send
 
 router = APIRouter(route_class=ScopedRoute, tags=["operations"])
 _READS = ("option", "status", "estimates", "history", "explanation")
 _WRITES = ("record", "upload", "act")
 
 
-class Health(BaseModel):
-    """How the service is."""
-
-    status: str
+Health = create_model("Health", status=(str, ...))
 
 
-@router.get("/livez")
-async def alive() -> Health:
+@router.get("/livez", response_model=Health)
+async def alive() -> Response:
     """The process answers. This alone needs no token."""
-    return Health(status="alive")
+    return send({"status": "alive"})
 
 
-@router.get("/readyz", responses=documented(*ON_ANY_ROUTE))
+@router.get("/readyz", response_model=Health, responses=documented(*ON_ANY_ROUTE))
 @needs("read")
-async def ready(campaigns: AllCampaigns) -> Health:
+async def ready(campaigns: AllCampaigns) -> Response:
     """The store can be written to as well; if not, 503."""
     await campaigns.workers.run(campaigns.workers.writers, campaigns.store.check_writable)
-    return Health(status="ready")
+    return send({"status": "ready"})
 
 
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-               **documented(*ON_ANY_ROUTE)},
-)  # fmt: skip
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **documented(*ON_ANY_ROUTE),
+    },
+)
 @needs("read", long=True)
 async def metrics(campaigns: AllCampaigns) -> Response:
     """Figures for Prometheus, with the health of every campaign."""
     figures = campaigns.workers.metrics
     try:
-        seen = await campaigns.summaries()
+        seen = await campaigns.statuses()
         health = figures.health_text({each.name: each.health for each in seen})
     except (DBAPIError, TimeoutError):  # the figures are wanted most when the store fails
         health = figures.health_text(None)

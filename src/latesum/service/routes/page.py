@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import logging
+from collections import Counter
 from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args
 from urllib.parse import urlencode
@@ -17,15 +18,22 @@ from latesum import _render
 from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.state import Decision
 from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
 from latesum.campaigns.view import Status
 from latesum.campaigns.vocabulary import CampaignStatus
 from latesum.errors import UnknownCampaign
-from latesum.service.auth import COOKIE, read_secret
-from latesum.service.cache import CachedCampaign, CampaignCache
+from latesum.service.auth import cookie_name, read_secret
+from latesum.service.cache import (
+    GLANCES,
+    CachedCampaign,
+    CampaignCache,
+    Glance,
+    glance_at,
+    select,
+)
 from latesum.service.logs import log
-from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
-from latesum.service.summaries import GLANCES, Wanted, count_glances
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 from latesum.service.tokens import Token
 
 #: Campaigns on one page of the list.
@@ -56,47 +64,51 @@ def _page(template: str, **values: Any) -> str:
     )
 
 
-async def wanted(
+class ListQuestion(NamedTuple):
+    """A part of the list of campaigns."""
+
+    search: str
+    state: CampaignStatus | None
+    health: Glance | None
+    page: int
+
+    def address(self, path: str = "/", **changed: Any) -> str:
+        """The address of this part, or of another one."""
+        asked = {**self._asdict(), **changed}
+        said = {key: value for key, value in asked.items() if value and (key, value) != ("page", 1)}
+        return path + ("?" + urlencode(said) if said else "")
+
+
+async def list_question(
     search: Annotated[str, Query(max_length=100)] = "",
     state: str = "",
     health: str = "",
     page: Annotated[int, Query(ge=1, le=10**6)] = 1,
 ) -> ListQuestion:
-    """Which part of the list is asked for; what is not known is passed over, as a link may be old."""
+    """Which part of the list is asked for; what is not known is passed over: a link may be old."""
     known_state = next((each for each in get_args(CampaignStatus) if each == state), None)
     glance = next((each for each in GLANCES if each == health), None)
-    return ListQuestion(Wanted(search.strip(), known_state, glance), page)
+    return ListQuestion(search.strip(), known_state, glance, page)
 
 
-class ListQuestion(NamedTuple):
-    """A part of the list of campaigns."""
-
-    wanted: Wanted
-    page: int
-
-    def address(self, path: str = "/", **changed: Any) -> str:
-        """The address of this part, or of another one."""
-        asked = {
-            "search": self.wanted.search, "state": self.wanted.state, "health": self.wanted.glance,
-            "page": self.page, **changed,
-        }  # fmt: skip
-        said = {key: value for key, value in asked.items() if value and (key, value) != ("page", 1)}
-        return path + ("?" + urlencode(said) if said else "")
-
-
-AskedFor = Annotated[ListQuestion, Depends(wanted)]
+AskedFor = Annotated[ListQuestion, Depends(list_question)]
 
 
 @router.get("/")
 @needs("read", long=True)
 async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
     """All campaigns."""
-    every = campaigns.configuration.page_every
-    html = await _list(campaigns, asked, who)
     return show_page(
-        "list.html", title="Campaigns", who=who, every=every, live=Markup(html), asked=asked,
-        states=get_args(CampaignStatus), glances=GLANCES, here="campaigns",
-    )  # fmt: skip
+        "list.html",
+        title="Campaigns",
+        who=who,
+        every=campaigns.configuration.page_every,
+        live=Markup(await _list(campaigns, asked, who)),
+        asked=asked,
+        states=get_args(CampaignStatus),
+        glances=GLANCES,
+        here="campaigns",
+    )
 
 
 @router.get("/live")
@@ -109,15 +121,31 @@ async def front_live(
 
 
 async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> str:
-    everything = await campaigns.summaries(archived=asked.wanted.state == "archived")
-    found = asked.wanted.among(everything)
+    everything = await campaigns.statuses(archived=asked.state == "archived")
+    found = select(everything, asked.search, asked.state, asked.health)
     pages = max(1, -(-len(found) // _LINES))
     page = min(asked.page, pages)
     return _page(
-        "list_live.html", lines=found[(page - 1) * _LINES : page * _LINES], found=len(found),
-        counts=count_glances(everything), all=len(everything), asked=asked, page=page, pages=pages,
-        n_colours=charts.N_COLOURS, who=who,
-    )  # fmt: skip
+        "list_live.html",
+        lines=found[(page - 1) * _LINES : page * _LINES],
+        found=len(found),
+        counts=Counter(map(glance_at, everything)),
+        all=len(everything),
+        asked=asked,
+        page=page,
+        pages=pages,
+        n_colours=charts.N_COLOURS,
+        glance_at=glance_at,
+        shown_in=_shown_in,
+        who=who,
+    )
+
+
+def _shown_in(status: Status) -> list[tuple[Decision, int]]:
+    """What is shown now, most first, each with the number of regions that show it."""
+    counted = Counter(each.option for each in status.shown_now)
+    first = {each.option: each for each in reversed(status.shown_now)}
+    return [(first[option], number) for option, number in counted.most_common()]
 
 
 Span = Annotated[str, Query(max_length=10, description="How many of the last buckets, or all.")]
@@ -135,19 +163,28 @@ async def campaign_page(
     except UnknownCampaign as unknown:
         return not_found(who, str(unknown))
     return show_page(
-        "campaign.html", title=cached.campaign.name, who=who,
-        every=campaigns.configuration.page_every, name=cached.campaign.name,
-        may_operate=who.may("operate"), may_record=who.may("record"), here="campaigns",
-        config=cached.reader.config, parameters=_parameters(cached.reader.config),
-        live=Markup(live), span=span,
-    )  # fmt: skip
+        "campaign.html",
+        title=cached.campaign.name,
+        who=who,
+        every=campaigns.configuration.page_every,
+        name=cached.campaign.name,
+        may_operate=who.may("operate"),
+        may_record=who.may("record"),
+        here="campaigns",
+        config=cached.reader.config,
+        parameters=_parameters(cached.reader.config),
+        live=Markup(live),
+        span=span,
+    )
 
 
 #: What people call parameters that are times.
 _TIMES = {
-    "horizon": "Planned to run for", "mean_delay": "Results come late, on average by",
-    "report_lag": "Reports come later by", "stay": "An option stays for at least",
-}  # fmt: skip
+    "horizon": "Planned to run for",
+    "mean_delay": "Results come late, on average by",
+    "report_lag": "Reports come later by",
+    "stay": "An option stays for at least",
+}
 
 
 def _parameters(config: CampaignConfig) -> list[tuple[str, str]]:
@@ -189,13 +226,14 @@ async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
     if not span and buckets > _MOST_AT_FIRST:
         last = 90
 
-    def render() -> str:
-        return status_section(
-            status, last=last, decision=decided, name=cached.campaign.name,
-            undecided=_undecided(cached, status),
-        )  # fmt: skip
-
-    return await cached.read(render)
+    return await cached.read(
+        status_section,
+        status,
+        last=last,
+        decision=decided,
+        name=cached.campaign.name,
+        undecided=_undecided(cached, status),
+    )
 
 
 def _undecided(cached: CachedCampaign, status: Status) -> str | None:
@@ -237,28 +275,29 @@ async def static_file(file: str) -> Response:
 
 @router.post("/logout")
 @needs("read")
-async def log_out(request: Request, who: Who, holders: AllHolders) -> Response:
+async def log_out(request: Request, who: Who) -> Response:
     """End the session, on the server and in the browser."""
-    secret, by_cookie = read_secret(request.headers)
+    secret, by_cookie = read_secret(request.scope)
     if by_cookie and secret is not None:
-        await holders.end_session(secret)
+        await request.app.state.holders.end_session(secret)
     log("logged out", logging.INFO, token=who.id)
     answer = Response(None, 204)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    secure = request.url.scheme == "https"
+    answer.delete_cookie(
+        cookie_name(request.scope), httponly=True, samesite="strict", secure=secure
+    )
     return answer
 
 
 def show_page(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
     """A whole page, which only the service's own scripts and styles are allowed in."""
-    html = _page(template, **values)
+    html = _page(template, **{"every": 0, **values})
     return HTMLResponse(html, code, _HEADERS)
 
 
 def not_found(who: Token, sentence: str) -> HTMLResponse:
     """A page that says that something is not there."""
-    return show_page(
-        "missing.html", 404, title="Not found", who=who, every=0, sentence=sentence, here=""
-    )
+    return show_page("missing.html", 404, title="Not found", who=who, sentence=sentence, here="")
 
 
 def _fragment(request: Request, html: str) -> Response:

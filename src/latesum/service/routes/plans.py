@@ -17,8 +17,8 @@ from latesum._durations import parse_duration
 from latesum._render import finite
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.jobs import Jobs
-from latesum.service.models import MOST_ROWS, Body, Number, PastRow
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, respond
+from latesum.service.models import MAX_ROWS, Body, Number, PastRow
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
 
 #: Of a plan with regions: each day of it is simulated.
 _LONGEST_RUN = timedelta(days=731)
@@ -70,9 +70,11 @@ class RegionPlanQuestion(Body):
     late: Phrase = Field(description="How late sales come.", examples=["about 2 days"])
     run_for: Phrase = Field(description="How long it may run.", examples=["12 weeks"])
     history: PastRows = Field(
-        min_length=1, max_length=MOST_ROWS,
-        description="Days before the start with bucket, region, rounds and total, from `/v1/histories`.",
-    )  # fmt: skip
+        min_length=1,
+        max_length=MAX_ROWS,
+        description="Days before the start: bucket, region, rounds and total, as `/v1/histories` "
+        "answers them.",
+    )
 
 
 @router.post("/plans/regions", response_model=None)
@@ -85,7 +87,8 @@ async def make_region_plan(
     _refuse_files(question.late)
     if parse_duration(question.run_for, "the run") > _LONGEST_RUN:
         raise InvalidInput("a plan with regions is for a run of two years at most.")
-    return respond(await campaigns.jobs.run("region plan", given, owner=who.id))
+    answer = await campaigns.jobs.run("region plan", given, owner=who.id)
+    return send(answer.content, answer.status)
 
 
 @router.post("/plans", response_model=None)
@@ -103,7 +106,8 @@ async def make_plan(
     _refuse_files(question.late)
     if _IN_LINES in request.headers.get("accept", ""):
         return await _in_lines(campaigns.jobs, given, who.id)
-    return respond(await campaigns.jobs.run("plan", given, owner=who.id))
+    answer = await campaigns.jobs.run("plan", given, owner=who.id)
+    return send(answer.content, answer.status)
 
 
 def _refuse_files(late: str) -> None:
@@ -122,7 +126,7 @@ async def _in_lines(jobs: Jobs, given: dict[str, Any], owner: str) -> Response:
         asking.cancel()
         raise
     if first is None:
-        return respond(asking.result())
+        return send(asking.result().content, asking.result().status)
 
     async def lines() -> AsyncIterator[bytes]:
         present: dict[str, Any] | None = first

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import JSONResponse
 
 from latesum.files import FileForm
 from latesum.files.form import read_columns
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
+from latesum.service.job import Upload, is_small, take_history, take_in
 from latesum.service.models import BulkAnswer, PastAnswer, Record, RecordAnswer, RefusedRows
-from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs, respond
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs, send
 from latesum.service.tokens import Token
-from latesum.service.uploads import Upload, is_small, take_history, verdict_json
 
 router = APIRouter(
     prefix="/v1/campaigns/{campaign}",
@@ -73,7 +71,7 @@ async def _record(
     )
     cached.workers.metrics.records.labels(result.verdict).inc()
     cached.forget_status()
-    return Response(json.dumps(verdict_json(result)), media_type="application/json")
+    return send(result)
 
 
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -181,7 +179,18 @@ async def upload(
         remember=not only_this_file,
     )
     try:
-        return respond(await cached.upload(body, sent, who.id))
+        if is_small(body):
+            run, threads = cached.workers.run, cached.workers.uploads
+            status, content = await run(threads, take_in, cached.campaign, body, sent)
+            return send(content, status)
+        given = {
+            "store": cached.store.url.render_as_string(hide_password=False),
+            "campaign": cached.campaign.name,
+            "now": cached.configuration.clock().isoformat(),
+            "sent": sent._asdict(),
+        }
+        answer = await cached.jobs.run("totals", given, body, owner=who.id)
+        return send(answer.content, answer.status)
     finally:
         cached.forget_status()
 
@@ -228,7 +237,6 @@ async def read_history(
     if is_small(body):
         run, threads = campaigns.workers.run, campaigns.workers.uploads
         status, content = await run(threads, take_history, body, sent)
-        return JSONResponse(content, status)
-    return respond(
-        await campaigns.jobs.run("history", {"sent": sent._asdict()}, body, owner=who.id)
-    )
+        return send(content, status)
+    answer = await campaigns.jobs.run("history", {"sent": sent._asdict()}, body, owner=who.id)
+    return send(answer.content, answer.status)
