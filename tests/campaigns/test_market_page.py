@@ -57,7 +57,7 @@ def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
     status = campaign.status()
     old, new = status.options
     known = knowledge_of(campaign.state(), campaign.clock(), Replay())
-    effect = next(each for each in known.readings.effects if each.option == "new")
+    effect = next(each for each in known.summary.effects if each.option == "new")
     assert old.is_status_quo
     assert old.uplift is None
     assert (new.uplift, new.probability_best) == (effect.effect, effect.chance)
@@ -67,7 +67,7 @@ def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
     whole = old.mean * sum(SIZES.values()) * 30
     assert status.worth.value == pytest.approx(effect.effect * whole)
     assert status.worth.low < status.worth.value < status.worth.high
-    for region, each in known.readings.by_region.items():
+    for region, each in known.summary.by_region.items():
         here = status.regions[region].options
         assert here[1].uplift == each[1].effect
         assert here[1].mean == pytest.approx(here[0].mean * (1 + here[1].uplift))

@@ -179,14 +179,14 @@ def check_plan(plan):
 def test_a_plan_with_regions_is_simulated_from_a_history(operator, monkeypatch):
     monkeypatch.setattr(job, "REGION_REPLICATIONS", 2)
     given = {**QUESTION, "history": read(operator).json()["rows"]}
-    check_plan(job.do("region plan", given, b"", print)[1])
+    check_plan(job.do("plan", given, b"", print)[1])
     for change, says in (
         ({"regions": 3}, "the history has 2 regions"),
         ({"run_for": "1 week"}, "the days of the campaign"),
         ({"history": [{"bucket": "soon"}]}, "row 1 of the history has no day"),
         ({"late": "soon"}, "'soon' does not say how late"),
     ):
-        status, said = job.do("region plan", {**given, **change}, b"", print)
+        status, said = job.do("plan", {**given, **change}, b"", print)
         assert (status, says in said["error"]) == (422, True)
 
 

@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 from latesum.campaigns import Campaign, Row
-from latesum.service import forecasting, forecasts, market_forecasting
-from latesum.service.forecasting import forecast, question_of
-from latesum.service.forecasts import in_words
-from latesum.service.market_forecasting import (
-    MarketQuestion,
-    market_forecast,
-    market_question_of,
-)
+from latesum.service import forecasts
+from latesum.service.forecasts import in_words, question_of
+from latesum.service.job import do
 from latesum.simulation import Problem
+
+
+def forecast(question, **changed):
+    """What the process answers to a question that went to it as JSON."""
+    given = json.loads(json.dumps({**question, "replications": 8, "max_buckets": 40, **changed}))
+    status, found = do("forecast", given, b"", print)
+    assert status == 200, found
+    return found
 
 
 @pytest.fixture
@@ -40,18 +43,14 @@ def grown(store_file, clock):
     return make
 
 
-def test_options_that_are_close_are_decided_later(grown, monkeypatch):
-    monkeypatch.setattr(forecasting, "REPLICATIONS", 8)
-    monkeypatch.setattr(forecasting, "MOST_BUCKETS", 30)
+def test_options_that_are_close_are_decided_later(grown):
     close = grown([0.0250, 0.0265], 6)
     asked = question_of(close.state(), close.status())
-    assert asked is not None
-    assert asked.lag == 1
+    assert asked["lag"] == 1
     found = forecast(asked)
     assert found == forecast(asked)  # the same question, the same answer
-    assert found["replications"] == 8
     low, middle, high = (1e9 if each is None else each for each in found["buckets"])
-    assert 1 + asked.lag <= low <= middle <= high
+    assert 1 + asked["lag"] <= low <= middle <= high
     clear = grown([0.20, 0.23], 6)
     question = question_of(clear.state(), clear.status())
     if question is not None:  # otherwise it is decided
@@ -177,55 +176,24 @@ def regional(store_file, clock):
     return make
 
 
-def test_the_rest_of_a_campaign_with_regions_is_simulated(regional, monkeypatch):
-    monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
-    monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
+def test_the_rest_of_a_campaign_with_regions_is_simulated(regional):
     clear = regional(0.08, 4)
-    asked = market_question_of(clear.state(), clear.status())
-    asked = MarketQuestion(**json.loads(json.dumps(asked._asdict())))  # as it goes to the process
-    assert asked.lag == 0  # the newest total that could be there is
-    found = market_forecast(asked)
-    assert found == market_forecast(asked)  # the same question, the same answer
-    assert found["replications"] == 10
+    asked = question_of(clear.state(), clear.status())
+    assert (asked["lag"], asked["asked"]) == (1, [0, 1, 2, 3])
+    found = forecast(asked)
+    assert found == forecast(asked)  # the same question, the same answer
     assert found["decided"] >= 0.5
     low, middle, _ = found["buckets"]
     assert 1 <= low <= middle <= 40
-    later = market_forecast(asked._replace(lag=5))
-    assert later["buckets"][:2] == [low + 5, middle + 5]
-    barred = market_forecast(asked._replace(dropped={"north": [1], "south": [1]}))
+    assert list(forecast(asked, lag=6)["buckets"][:2]) == [low + 5, middle + 5]
+    barred = forecast(asked, barred={"north": ["new"], "south": ["new"]})
     assert barred != found  # nothing more is learned of it
-
-
-def test_a_simulated_campaign_decides_when_the_dwell_is_over_that_was_asked_for(
-    regional, monkeypatch
-):
-    monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
-    monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
-    clear = regional(0.08, 4)
-    asked = market_question_of(clear.state(), clear.status())
-    assert asked.asked == [0, 1, 2, 3]
-    for begun, left in ((2, 0), (3, 1)):  # dwells are of two days
-        found = market_forecast(asked._replace(asked=[0, begun]))
-        assert {each % 2 for each in found["buckets"] if each is not None} == {left}
-
-
-def test_options_of_regions_that_are_the_same_are_decided_later_than_clear_ones(
-    regional, monkeypatch
-):
-    monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
-    monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
-    shares = []
-    for lift in (0.0, 0.15):
-        campaign = regional(lift, 6)
-        asked = market_question_of(campaign.state(), campaign.status())
-        shares.append(1.0 if asked is None else market_forecast(asked)["decided"])
-    assert shares[0] <= shares[1]
-    campaign.pause(user="ada", reason="a look")
-    assert market_question_of(campaign.state(), campaign.status()) is None
+    clear.pause(user="ada", reason="a look")
+    assert question_of(clear.state(), clear.status()) is None
 
 
 def test_of_very_many_regions_there_is_no_forecast_and_the_page_says_so(operator, monkeypatch):
-    monkeypatch.setattr(forecasts, "MOST_REGIONS", 1)
+    monkeypatch.setattr(forecasts, "MAX_REGIONS", 1)
     config = {
         "options": ["red", "blue"], "regions": ["north", "south"], "every": "day", "seed": 3,
         "expected_rounds": 1000, "time_basis": "arrival", "start": "2026-03-01", "status_quo": "red",

@@ -1,22 +1,26 @@
-"""When campaigns will be decided, in the words of a page: simulated in the background, kept until the log grows."""
+"""When campaigns will be decided, in the words of a page: simulated in the background."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from datetime import date
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.deciding import market_rows, plays_at
+from latesum.campaigns.state import CampaignState
 from latesum.campaigns.view import Status
+from latesum.planning.forecast import MAX_BUCKETS, MAX_REGIONS, REPLICATIONS
+from latesum.policies import Play
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import Refused
-from latesum.service.forecasting import MOST_BUCKETS, Question, question_of
-from latesum.service.jobs import Jobs, Kind
-from latesum.service.market_forecasting import MOST_REGIONS, MarketQuestion, market_question_of
+from latesum.service.jobs import Jobs
+
+#: Continuations of a market, at least and for one region; a fit takes longer the more there are.
+_MIN_REPLICATIONS = 10
 
 
 class Decided(NamedTuple):
@@ -24,14 +28,6 @@ class Decided(NamedTuple):
 
     figure: str
     words: str
-
-
-class _Kept(NamedTuple):
-    key: (
-        tuple[int, int] | None
-    )  # the newest decision, and how many totals are known; None: try again
-    at: float
-    found: Decided
 
 
 _WORKING = Decided("being worked out", "The rest of the campaign is being simulated.")
@@ -50,7 +46,9 @@ class Forecasts:
     def __init__(self, jobs: Jobs, every: float) -> None:
         self._jobs = jobs
         self._every = every
-        self._kept: dict[str, _Kept] = {}
+        #: The newest decision and how many totals are known, if it need not be found again; when
+        #: it was found; and what.
+        self._kept: dict[str, tuple[tuple[int, int] | None, float, Decided]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def of(self, cached: CachedCampaign, status: Status) -> Decided | None:
@@ -63,20 +61,20 @@ class Forecasts:
             return Decided(
                 "not while it is paused", "It learns nothing of other options meanwhile."
             )
-        if len(status.regions) > MOST_REGIONS:
+        if len(status.regions) > MAX_REGIONS:
             return Decided(
-                "not simulated", f"With more than {MOST_REGIONS} regions there is no forecast."
+                "not simulated", f"With more than {MAX_REGIONS} regions there is no forecast."
             )
         name = cached.campaign.name
         kept = self._kept.get(name)
         last = 0 if status.current is None else status.current.bucket
         key = (last, sum(row.state == "known" for row in status.timeline))
-        fresh = kept is not None and (kept.key == key or time.monotonic() - kept.at < self._every)
+        fresh = kept is not None and (kept[0] == key or time.monotonic() - kept[1] < self._every)
         if not fresh and name not in self._tasks:
             task = asyncio.create_task(self._find(cached, status, key))
             self._tasks[name] = task
             task.add_done_callback(lambda _: self._tasks.pop(name, None))
-        return _WORKING if kept is None else kept.found
+        return _WORKING if kept is None else kept[2]
 
     async def close(self) -> None:
         """Give up what is being worked out."""
@@ -86,21 +84,49 @@ class Forecasts:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find(self, cached: CachedCampaign, status: Status, key: tuple[int, int]) -> None:
-        is_market = status.model is not None
-        ask_for: Callable[..., MarketQuestion | Question | None] = (
-            market_question_of if is_market else question_of
-        )
-        question = await cached.read(lambda: ask_for(cached.reader.state(), status))
+        question = await cached.read(lambda: question_of(cached.reader.state(), status))
         kept: tuple[int, int] | None = key
         found = _UNKNOWN
         if question is not None:
-            kind: Kind = "market forecast" if is_market else "forecast"
             try:
-                answer = await self._jobs.run(kind, question._asdict(), owner="forecasts")
+                answer = await self._jobs.run("forecast", question, owner="forecasts")
                 found = in_words(answer.found(), cached.reader.config, key[0])
             except Refused:  # it took too long, or too many wait: another time it may be found
                 kept, found = None, _LATER
-        self._kept[cached.campaign.name] = _Kept(kept, time.monotonic(), found)
+        self._kept[cached.campaign.name] = (kept, time.monotonic(), found)
+
+
+def question_of(state: CampaignState, status: Status) -> dict[str, Any] | None:
+    """What the rest of a campaign is simulated from; None if it is over, or nothing is known."""
+    over = status.state not in ("running", "pinned") or status.winner is not None
+    known = [row.bucket for row in status.timeline if row.state == "known"]
+    if over or not known:
+        return None
+    pending = {row.bucket for row in status.timeline if row.state == "pending"}
+    config = state.config
+    question: dict[str, Any] = {
+        "config": config.to_json(),
+        "market": None,
+        "lag": len([bucket for bucket in pending if bucket > max(known)]),
+        "replications": REPLICATIONS,
+    }
+    if not config.is_market:
+        told = plays_at(state, status.now)
+        return {**question, "rows": [list(row) if isinstance(row, Play) else row for row in told]}
+    found = market_rows(state, status.now)
+    regions = max(len(config.regions), 1)
+    barred = {
+        region: [config.options[arm] for arm in sorted(part.removed)]
+        for region, part in state.parts.items()
+    }
+    return {
+        **question,
+        "market": {"first": found.first, "rounds_known": found.config.rounds_known},
+        "rows": [list(row) for row in found.rows],
+        "barred": barred,
+        "asked": found.asked,
+        "replications": max(_MIN_REPLICATIONS, min(REPLICATIONS, 4 * REPLICATIONS // regions)),
+    }
 
 
 def in_words(answer: dict[str, Any], config: CampaignConfig, last: int) -> Decided:
@@ -112,7 +138,7 @@ def in_words(answer: dict[str, Any], config: CampaignConfig, last: int) -> Decid
         unit = "buckets" if config.buckets.every == "number" else config.buckets.every + "s"
         return Decided(
             "not soon",
-            f"Within {MOST_BUCKETS} more {unit} it is decided only {share} of the time, {simulated}.",
+            f"Within {MAX_BUCKETS} more {unit} it is decided only {share} of the time, {simulated}.",
         )
     if not config.buckets.timed:
         most = "much later" if high is None else f"{high}"

@@ -225,49 +225,32 @@ def _history(given: dict[str, Any], body: bytes, _: Tell) -> tuple[int, Any]:
 def _plan(given: dict[str, Any], _: bytes, tell: Tell) -> tuple[int, Any]:
     from latesum.planning import plan
 
-    found = plan(
-        **given,
-        policies=POLICIES,
-        replications=REPLICATIONS,
-        workers=1,
-        on_interim=lambda interim: tell(interim.to_json()),
-    )
-    return 200, found.to_json()
-
-
-def _region_plan(given: dict[str, Any], _: bytes, tell: Tell) -> tuple[int, Any]:
-    from latesum.planning import plan
-
-    rows = [row.model_dump() for row in read_rows(given.pop("history"), PastRow, "history")]
-    found = plan(
-        **given,
-        history=rows,
-        replications=REGION_REPLICATIONS,
-        workers=1,
-        on_interim=lambda interim: tell(interim.to_json()),
-    )
+    history = given.get("history")
+    if history is None:
+        how: dict[str, Any] = {"policies": POLICIES, "replications": REPLICATIONS}
+    else:
+        rows = [row.model_dump() for row in read_rows(history, PastRow, "history")]
+        how = {"history": rows, "replications": REGION_REPLICATIONS}
+    found = plan(**{**given, **how}, workers=1, on_interim=lambda interim: tell(interim.to_json()))
     return 200, found.to_json()
 
 
 def _forecast(given: dict[str, Any], _: bytes, __: Tell) -> tuple[int, Any]:
-    from latesum.service.forecasting import Question, forecast
+    from latesum.campaigns.config import CampaignConfig
+    from latesum.planning.forecast import forecast
 
-    return 200, forecast(Question(**given))
-
-
-def _market_forecast(given: dict[str, Any], _: bytes, __: Tell) -> tuple[int, Any]:
-    from latesum.service.market_forecasting import MarketQuestion, market_forecast
-
-    return 200, market_forecast(MarketQuestion(**given))
+    config = CampaignConfig.from_json(given.pop("config"))
+    market = given.pop("market")
+    method = config.build_policy() if market is None else config.build_market(**market)
+    rounds, seed = config.expected_rounds, config.seed
+    return 200, forecast(method, **given, rounds=rounds, seed=seed)._asdict()
 
 
 _KINDS: dict[str, Callable[[dict[str, Any], bytes, Tell], tuple[int, Any]]] = {
     "totals": _totals,
     "history": _history,
     "plan": _plan,
-    "region plan": _region_plan,
     "forecast": _forecast,
-    "market forecast": _market_forecast,
 }
 
 

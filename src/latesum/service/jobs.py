@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from latesum._render import finite
 from latesum.service.errors import Refused
 
-Kind = Literal["totals", "history", "plan", "region plan", "forecast", "market forecast"]
+Kind = Literal["totals", "history", "plan", "forecast"]
 OnNews = Callable[[dict[str, Any]], None]
 #: Processes at once, and jobs that wait or run: in all and of one token.
 MAX_RUNNING = 2
@@ -43,9 +43,7 @@ LIMITS: dict[Kind, Limits] = {
     "totals": FILES,
     "history": FILES,
     "plan": SIMULATIONS,
-    "region plan": SIMULATIONS,
     "forecast": SIMULATIONS,
-    "market forecast": SIMULATIONS,
 }
 
 

@@ -87,7 +87,7 @@ async def make_region_plan(
     _refuse_files(question.late)
     if parse_duration(question.run_for, "the run") > _LONGEST_RUN:
         raise InvalidInput("a plan with regions is for a run of two years at most.")
-    answer = await campaigns.jobs.run("region plan", given, owner=who.id)
+    answer = await campaigns.jobs.run("plan", given, owner=who.id)
     return send(answer.content, answer.status)
 
 
