@@ -183,7 +183,7 @@ def test_a_plan_with_regions_is_simulated_from_a_history(operator, monkeypatch):
     for change, says in (
         ({"regions": 3}, "the history has 2 regions"),
         ({"run_for": "1 week"}, "the days of the campaign"),
-        ({"history": [{"bucket": "soon"}]}, "row 1 of the history has no day"),
+        ({"history": [{"bucket": "soon"}]}, "row 1 of the history is for 'soon'"),
         ({"late": "soon"}, "'soon' does not say how late"),
     ):
         status, said = job.do("plan", {**given, **change}, b"", print)
