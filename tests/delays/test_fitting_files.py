@@ -97,7 +97,7 @@ def test_dates_that_can_all_be_read_in_two_ways_are_refused(tmp_path):
     with pytest.raises(InvalidInput, match=r"'02/03/2025' can be read in two ways.*date format"):
         delays.fit(file)
     file.write_text("date,as_of,total\n13/03/2025,14/03/2025,1\n03/14/2025,03/15/2025,1\n")
-    with pytest.raises(InvalidInput, match="some dates have the day first and some the month"):
+    with pytest.raises(InvalidInput, match="row 2 has the day first and row 3 the month"):
         delays.fit(file)
 
 

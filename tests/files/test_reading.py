@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from latesum import InvalidInput
 from latesum.files import FileForm
-from latesum.files.table import Layout, open_table
+from latesum.files.table import open_table
 from latesum.files.totals import read_totals
 
-LAYOUT = Layout(
-    {"day": ("day", "date"), "sales": ("sales",)}, ("day",), (frozenset({"day", "sales"}),)
-)
+FIELDS = {"day": ("day", "date"), "sales": ("sales",)}
+ENOUGH = [("day", "sales")]
 
 
 def book(*sheets, **more):
@@ -46,7 +45,7 @@ def parquet(**columns):
 
 
 def rows(source, form=None):
-    table = open_table(source, LAYOUT, form or FileForm())
+    table = open_table(source, FIELDS, ENOUGH, form or FileForm())
     found = [
         (line, [cells[table.places[name]] for name in ("day", "sales")])
         for line, cells in table.rows()
@@ -66,12 +65,12 @@ def test_text_of_every_kind(separator, end, encoding):
     ]
     found, table = rows((end.join(lines) + end).encode(encoding))
     assert found == [(4, ["1.2.2026", "7"])]
-    assert (table.line, table.unused) == (3, ("x",))
+    assert (table.source.line, table.unused) == (3, ("x",))
 
 
 def test_lines_before_the_names_can_be_said():
     data = b"day,sales\nnot these\nDay,Sales\n1,2\n"
-    assert rows(data)[1].line == 1
+    assert rows(data)[1].source.line == 1
     assert rows(data, FileForm(skip_lines=2))[0] == [(4, ["1", "2"])]
     with pytest.raises(InvalidInput, match="is empty"):
         rows(data, FileForm(skip_lines=9))
@@ -238,7 +237,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, kind, bytes_per_row):
         else:
             path.write_bytes(parquet(day=["2026-03-01"] * count, sales=[7] * count))
         tracemalloc.start()
-        table = open_table(path, LAYOUT, FileForm())
+        table = open_table(path, FIELDS, ENOUGH, FileForm())
         assert sum(1 for _ in table.rows()) == count
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -1,10 +1,6 @@
-"""Files of other tools: how they are written (`FileForm`), and tables that any tool reads (`TableOut`).
+"""Files of other tools: how they are written (`FileForm`), and tables for other tools (`TableOut`)."""
 
-The rooms read files with `latesum.files.table.open_table`.
-"""
-
-from latesum.files.form import FileForm
-from latesum.files.presets import PRESETS
+from latesum.files.form import PRESETS, FileForm
 from latesum.files.written import TableOut
 
 __all__ = ["PRESETS", "FileForm", "TableOut"]

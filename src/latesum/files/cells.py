@@ -1,4 +1,4 @@
-"""A cell as a number or as a day: what can be read in one way is read, what can be read in two is refused.
+"""A cell as a number or as a day: read where there is one way, refused where there are two.
 
 A refusal is an `InvalidInput`, without its place, which is added where the rows are gone through.
 """
@@ -10,6 +10,8 @@ import functools
 import math
 import re
 import unicodedata
+from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -256,6 +258,27 @@ def day_order(cell: Cell) -> str | None:
     if int(found[1]) > 12:
         return DAY_FIRST
     return MONTH_FIRST if int(found[3]) > 12 else EITHER_FIRST
+
+
+def settled(form: FileForm, cells: Iterable[tuple[int, Cell]]) -> FileForm:
+    """The form with the order of day and month that dates show, where one of them shows it.
+
+    Args:
+        form: How the file is written.
+        cells: Rows of dates: the number of each, and its cell.
+    """
+    if form.date_format is not None:
+        return form
+    orders: dict[str, int] = {}  # the first row that shows each
+    for line, cell in cells:
+        if (order := day_order(cell)) in (DAY_FIRST, MONTH_FIRST):
+            orders.setdefault(str(order), line)
+    if len(orders) > 1:
+        raise InvalidInput(
+            f"row {orders[DAY_FIRST]} has the day first and row {orders[MONTH_FIRST]} the month; "
+            "write all dates in the same way."
+        )
+    return replace(form, date_format=next(iter(orders), None))
 
 
 def _day_comes_first(text: str, mark: str, form: FileForm) -> bool:

@@ -1,4 +1,13 @@
-"""How a file is written: which column is what, its decimal mark, its dates. Files differ, campaigns remember."""
+"""How a file is written: which column is what, its decimal mark, its dates. Campaigns remember it.
+
+Presets know the columns of reports that advertising platforms export. Their names are those that
+public programs look for which read such exports; no real export was available. That Google's
+`Conversions` is dated by the click and `Conversions (by conv. time)` by the conversion is how they
+quote "Understand your conversion tracking data" (Google Ads Help). That Amazon's orders count
+within days of a click is in "What does each metric mean?" (a guide to reports of sponsored
+products). That Meta's totals are dated by the click or impression, and that a sum has no day, is
+assumed.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +16,11 @@ import datetime
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from latesum._checks import InvalidInput, known_name, shortened, whole_number
-from latesum.files.presets import PRESETS
 
+Dated = Literal["arrival", "decision"]
 #: In place of a pattern: only which of the two numbers is the day.
 DAY_FIRST = "day-first"
 MONTH_FIRST = "month-first"
@@ -19,9 +28,62 @@ MONTH_FIRST = "month-first"
 NO_PRESET = "none"
 _MARKS = (".", ",")
 _BETWEEN_THOUSANDS = (".", ",", " ", "'")
-_LONGEST_NAME = 200
-_LONGEST_PATTERN = 50
-_MOST_SKIPPED = 1_000
+_MAX_NAME, _MAX_PATTERN, _MAX_SKIPPED = 200, 50, 1_000
+
+
+class Preset(NamedTuple):
+    """How the reports of a platform are written.
+
+    Args:
+        title: The platform.
+        columns: For each field the names that are looked for, the best first.
+        by_arrival: The columns of totals that are dated by arrival; the others are by decision.
+        until: The column with the last day of a row, where another one has its first.
+        total_without_day: Whether a row without a day is the sum of the others.
+    """
+
+    title: str
+    columns: Mapping[str, tuple[str, ...]]
+    by_arrival: tuple[str, ...] = ()
+    until: Mapping[str, str] = {}
+    total_without_day: bool = False
+
+    def dated(self, column: str) -> Dated:
+        """By what the totals of a column are dated."""
+        return "arrival" if column in self.by_arrival else "decision"
+
+
+#: All of them write 1,234.5.
+PRESETS = {
+    "google-ads": Preset(
+        "Google Ads",
+        {
+            "bucket": ("Day", "Date", "Week"),
+            "rounds": ("Clicks", "Interactions"),
+            "total": ("Conversions (by conv. time)", "Conversions"),
+        },
+        by_arrival=("Conversions (by conv. time)",),
+    ),
+    "meta-ads": Preset(
+        "Meta Ads",
+        {
+            "bucket": ("Day", "Reporting starts"),
+            "rounds": ("Link clicks", "Clicks (all)"),
+            "total": ("Purchases", "Website purchases", "Results"),
+        },
+        until={"Reporting starts": "Reporting ends"},
+        total_without_day=True,
+    ),
+    "amazon-ads": Preset(
+        "Amazon Ads",
+        {
+            "bucket": ("Date", "Start Date"),
+            "rounds": ("Clicks",),
+            "total": ("7 Day Total Orders (#)", "14 Day Total Orders (#)"),
+        },
+        until={"Start Date": "End Date"},
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -72,9 +134,9 @@ class FileForm:
             known_name(self.preset, (*PRESETS, NO_PRESET), "preset")
         if self.skip_lines is not None:
             whole_number(self.skip_lines, "the number of lines to skip")
-            if self.skip_lines > _MOST_SKIPPED:
-                raise InvalidInput(f"at most {_MOST_SKIPPED:,} lines can be skipped.")
-        if self.sheet is not None and not 0 < len(self.sheet) <= _LONGEST_NAME:
+            if self.skip_lines > _MAX_SKIPPED:
+                raise InvalidInput(f"at most {_MAX_SKIPPED:,} lines can be skipped.")
+        if self.sheet is not None and not 0 < len(self.sheet) <= _MAX_NAME:
             raise InvalidInput("the name of a sheet has 1 to 200 characters.")
         if self.date_format is not None:
             _check_pattern(self.date_format)
@@ -175,7 +237,7 @@ def _check_pattern(pattern: str) -> None:
         return
     sample = datetime.datetime(2027, 10, 31)
     try:
-        if len(pattern) > _LONGEST_PATTERN:
+        if len(pattern) > _MAX_PATTERN:
             raise ValueError
         right = (
             datetime.datetime.strptime(sample.strftime(pattern), pattern).date() == sample.date()
@@ -184,6 +246,6 @@ def _check_pattern(pattern: str) -> None:
         right = False
     if not right:
         raise InvalidInput(
-            f"the date format is {DAY_FIRST}, {MONTH_FIRST}, or a pattern with year, month and day, "
-            f"such as '%d.%m.%Y', not {shortened(pattern)!r}."
+            f"the date format is {DAY_FIRST}, {MONTH_FIRST}, or a pattern with year, month and "
+            f"day, such as '%d.%m.%Y', not {shortened(pattern)!r}."
         )

@@ -25,24 +25,24 @@ from latesum.errors import BadFile
 from latesum.files.cells import Cell
 
 #: Of a file; a report has some columns more than the few that are used.
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 #: In characters: room for as many long names.
-LONGEST_FIRST_LINE = 10_000
+MAX_FIRST_LINE = 10_000
 #: In characters; a file of one endless line is not a table.
-LONGEST_LINE = 1_000_000
+MAX_LINE = 1_000_000
 #: Lines among which the names of the columns are looked for.
-MOST_BEFORE_NAMES = 50
+MAX_BEFORE_NAMES = 50
 _SEPARATORS = (",", ";", "\t", "|")
 #: A character that no text has.
 _NO_SEPARATOR = "\x1f"
 _QUOTED = re.compile(r'"[^"]*"')
 _BLOCK = 1 << 14
 #: An Excel file is packed; it may be unpacked to this many times its size, and some more.
-_MOST_UNPACKED, _AND_MORE = 50, 5_000_000
+_MAX_UNPACKED, _AND_MORE = 50, 5_000_000
 #: Rows without anything between two with something.
-_MOST_BLANK_ROWS = 10_000
+_MAX_BLANK_ROWS = 10_000
 #: Sheets of an Excel file that are looked at.
-_MOST_SHEETS = 20
+_MAX_SHEETS = 20
 _BATCH = 1_000
 
 #: A row: its number as spreadsheets count, from 1, and its cells.
@@ -61,8 +61,6 @@ class Rows:
     rows: Iterator[NumberedRow]
     #: Between the cells of a text file.
     separator: str | None = None
-    #: What holds the rows, in words for refusals.
-    kind: str = "CSV"
     #: How many rows there are, where the file says so before it is read.
     count: int | None = None
 
@@ -155,9 +153,9 @@ def _open_text(
     skipped = sum(1 for _ in itertools.islice(lines, skip_lines or 0))
     head = list[str]()
     found: tuple[int, str] | None = None
-    for line in itertools.islice(lines, 1 if skip_lines is not None else MOST_BEFORE_NAMES):
+    for line in itertools.islice(lines, 1 if skip_lines is not None else MAX_BEFORE_NAMES):
         head.append(line)
-        if len(line) > LONGEST_FIRST_LINE:
+        if len(line) > MAX_FIRST_LINE:
             break
         if found := _with_separator(line, len(head) - 1, is_names):
             break
@@ -174,7 +172,7 @@ def _open_text(
 def _with_separator(line: str, place: int, is_names: IsNames) -> tuple[int, str] | None:
     """The place and the separator of a line that names the columns."""
     for separator in _SEPARATORS:
-        parts = line.split(separator, MOST_COLUMNS)
+        parts = line.split(separator, MAX_COLUMNS)
         if len(parts) == 1 and separator != ",":
             continue
         if is_names([part.strip().strip('"').strip().lower() for part in parts]):
@@ -187,13 +185,13 @@ def _widest(head: list[str], skipped: int) -> tuple[int, str]:
     first = next((place for place, line in enumerate(head) if line.strip()), None)
     if first is None:
         raise InvalidInput("the file is empty; its first line must name the columns.")
-    if len(head[first]) > LONGEST_FIRST_LINE:
-        raise too_wide(f"it has more than {LONGEST_FIRST_LINE:,} characters", skipped + first + 1)
+    if len(head[first]) > MAX_FIRST_LINE:
+        raise too_wide(f"it has more than {MAX_FIRST_LINE:,} characters", skipped + first + 1)
     found, most = (first, ","), 1
     for place, line in enumerate(head):
-        bare = _QUOTED.sub("q", line[:LONGEST_FIRST_LINE])
+        bare = _QUOTED.sub("q", line[:MAX_FIRST_LINE])
         for separator in _SEPARATORS:
-            filled = sum(1 for part in bare.split(separator, MOST_COLUMNS) if part.strip())
+            filled = sum(1 for part in bare.split(separator, MAX_COLUMNS) if part.strip())
             if filled > most:
                 found, most = (place, separator), filled
     return found
@@ -224,69 +222,56 @@ def _lines(source: Path | bytes, encoding: str) -> Iterator[str]:
         count = 0
         while True:
             try:
-                line = file.readline(LONGEST_LINE + 1)
+                line = file.readline(MAX_LINE + 1)
             except (UnicodeError, OSError):
-                raise _not_so(encoding) from None
+                name = encoding.removesuffix("-sig").upper()
+                raise InvalidInput(
+                    f"the file begins as {name} and does not go on so; save it as CSV in UTF-8."
+                ) from None
             if not line:
                 return
             count += 1
-            if len(line) > LONGEST_LINE:
+            if len(line) > MAX_LINE:
                 raise BadFile(
-                    [f"row {count}: it has more than {LONGEST_LINE:,} characters; is it a table?"]
+                    [f"row {count}: it has more than {MAX_LINE:,} characters; is it a table?"]
                 )
             yield line
 
 
 def _encoding(source: Path | bytes) -> str:
     """How a text is encoded, by its mark; without one it is UTF-8 where all of it is."""
+    marks = {
+        codecs.BOM_UTF8: "utf-8-sig",
+        codecs.BOM_UTF16_LE: "utf-16",
+        codecs.BOM_UTF16_BE: "utf-16",
+    }
     with _opened(source) as file:
         try:
             start = file.read(4)
-            for mark, encoding in (
-                (codecs.BOM_UTF8, "utf-8-sig"),
-                (codecs.BOM_UTF16_LE, "utf-16"),
-                (codecs.BOM_UTF16_BE, "utf-16"),
-            ):
+            for mark, encoding in marks.items():
                 if start.startswith(mark):
                     return encoding
-            decoder, block = codecs.getincrementaldecoder("utf-8")(), start
-            encoding = "utf-8"
-            while block:
-                if b"\x00" in block:
+            file.seek(0)
+            text = io.TextIOWrapper(file, "utf-8", newline="")
+            while block := text.read(_BLOCK):
+                if "\x00" in block:
                     raise InvalidInput(
                         "this is not a text file (or UTF-16 without its mark); save it as CSV "
                         "in UTF-8."
                     )
-                if encoding == "utf-8":
-                    try:
-                        decoder.decode(block)
-                    except UnicodeDecodeError:
-                        # Only names can hold other letters, and a name read wrongly matches none.
-                        encoding = "cp1252"
-                block = file.read(_BLOCK)
-            if encoding == "utf-8":
-                try:
-                    decoder.decode(b"", final=True)
-                except UnicodeDecodeError:
-                    encoding = "cp1252"
+        except UnicodeDecodeError:
+            # Only names can hold other letters, and a name read wrongly matches none.
+            return "cp1252"
         except OSError as error:
             raise InvalidInput(f"{source!s} cannot be read: {error.strerror}.") from None
-    return encoding
-
-
-def _not_so(encoding: str) -> InvalidInput:
-    return InvalidInput(
-        f"the file begins as {encoding.removesuffix('-sig').upper()} and does not go on so; "
-        "save it "
-        "as CSV in UTF-8."
-    )
+    return "utf-8"
 
 
 def too_wide(why: str, line: int) -> BadFile:
     """The refusal of a table with too many columns."""
     return BadFile(
         [
-            f"row {line}: {why}, and a file of totals has at most {MOST_COLUMNS} columns; keep "
+            f"row {line}: {why}, and a file of totals has at most {MAX_COLUMNS} columns; keep "
             "those of the bucket, rounds, total, status and shown."
         ]
     )
@@ -311,7 +296,7 @@ def _open_excel(
         rows = _closing(rows, stack.pop_all())
     while cells and cells[-1] is None:
         cells.pop()
-    return Rows(line, ["" if cell is None else str(cell) for cell in cells], rows, kind="Excel")
+    return Rows(line, ["" if cell is None else str(cell) for cell in cells], rows)
 
 
 def _chosen_sheet(
@@ -325,9 +310,9 @@ def _chosen_sheet(
         titles = [each.title for each in sheets]
         sheets = [each for each in sheets if each.title.casefold() == sheet.casefold()]
         if not sheets:
-            there = ", ".join(map(shortened, titles[:_MOST_SHEETS]))
+            there = ", ".join(map(shortened, titles[:_MAX_SHEETS]))
             raise InvalidInput(f"there is no sheet {shortened(sheet)!r}; there are: {there}.")
-    found = [(each, _excel_head(each, is_names, skip_lines)) for each in sheets[:_MOST_SHEETS]]
+    found = [(each, _excel_head(each, is_names, skip_lines)) for each in sheets[:_MAX_SHEETS]]
     filled = [(each, *head) for each, head in found if head is not None]
     if not filled:
         raise InvalidInput("the file is empty; its first line must name the columns.")
@@ -374,7 +359,7 @@ def _check_packed(source: Path | bytes) -> None:
         size = file.seek(0, io.SEEK_END)
     if not is_book:
         raise InvalidInput("this is not an Excel file (.xlsx); save it as .xlsx or CSV.")
-    if unpacked > _MOST_UNPACKED * size + _AND_MORE:
+    if unpacked > _MAX_UNPACKED * size + _AND_MORE:
         raise InvalidInput(
             f"the Excel file unpacks to {unpacked:,} bytes, far more than a table; save it as CSV."
         )
@@ -383,12 +368,12 @@ def _check_packed(source: Path | bytes) -> None:
 def _excel_head(sheet: Any, is_names: IsNames, skip_lines: int | None) -> tuple[int, bool] | None:
     """The line of the names in a sheet, and whether they are those that are looked for."""
     first = None
-    last = MOST_BEFORE_NAMES if skip_lines is None else skip_lines + 1
+    last = MAX_BEFORE_NAMES if skip_lines is None else skip_lines + 1
     for line, cells in itertools.islice(_excel_rows(sheet, 1), last):
         if line <= (skip_lines or 0) or not any(cell is not None for cell in cells):
             continue
         first = first or line
-        if is_names([str(cell or "").strip().lower() for cell in cells[:MOST_COLUMNS]]):
+        if is_names([str(cell or "").strip().lower() for cell in cells[:MAX_COLUMNS]]):
             return line, True
     return None if first is None else (first, False)
 
@@ -396,7 +381,7 @@ def _excel_head(sheet: Any, is_names: IsNames, skip_lines: int | None) -> tuple[
 def _excel_rows(sheet: Any, first: int) -> Iterator[NumberedRow]:
     rows = _guarded(
         "Excel",
-        lambda: iter(sheet.iter_rows(min_row=first, max_col=MOST_COLUMNS + 1, values_only=True)),
+        lambda: iter(sheet.iter_rows(min_row=first, max_col=MAX_COLUMNS + 1, values_only=True)),
     )
     blank = 0
     for line in itertools.count(first):
@@ -404,9 +389,9 @@ def _excel_rows(sheet: Any, first: int) -> Iterator[NumberedRow]:
         if cells is None:
             return
         blank = blank + 1 if not any(cell is not None for cell in cells) else 0
-        if blank > _MOST_BLANK_ROWS:
+        if blank > _MAX_BLANK_ROWS:
             raise InvalidInput(
-                f"the sheet has more than {_MOST_BLANK_ROWS:,} blank rows after row "
+                f"the sheet has more than {_MAX_BLANK_ROWS:,} blank rows after row "
                 f"{line - blank}; "
                 "delete them."
             )
@@ -433,10 +418,10 @@ def _open_parquet(source: Path | bytes) -> Rows:
         opened = stack.enter_context(_opened(source))
         file = _guarded("Parquet", lambda: parquet.ParquetFile(opened))
         names = [str(name) for name in file.schema_arrow.names]
-        if len(names) > MOST_COLUMNS:
+        if len(names) > MAX_COLUMNS:
             raise too_wide(f"it names {len(names):,} columns", 1)
         rows = _closing(_parquet_rows(file), stack.pop_all())
-    return Rows(1, names, rows, kind="Parquet", count=int(file.metadata.num_rows))
+    return Rows(1, names, rows, count=int(file.metadata.num_rows))
 
 
 def _parquet_rows(file: Any) -> Iterator[NumberedRow]:

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from latesum._checks import known_name, shortened
 from latesum.errors import MAX_PROBLEMS, BadFile
-from latesum.files.cells import Cell, day_text, is_empty, number, unguarded
-from latesum.files.form import FileForm
-from latesum.files.presets import PRESETS, Dated, Preset, PresetColumn
-from latesum.files.sources import MOST_COLUMNS, NumberedRow, Rows, open_rows, too_wide
+from latesum.files.cells import Cell, is_empty
+from latesum.files.form import PRESETS, Dated, FileForm, Preset
+from latesum.files.sources import MAX_COLUMNS, NumberedRow, Rows, open_rows, too_wide
 
-#: How the lines begin that add up others: in exports of English, German, French and Spanish tools.
+#: How lines begin that add up others: in exports of English, German, French and Spanish tools.
 _TOTAL = re.compile(
     r"\s*(grand\s+total|totals?|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|somme|suma)\b",
     re.IGNORECASE,
 )
 #: Lines that were left out are named one by one up to this many.
-_MOST_NAMED = 5
-
-
-class Layout(NamedTuple):
-    """What a kind of file may hold.
-
-    Args:
-        fields: Each field with the names that its column may have, without capitals.
-        keys: The fields that say what a row is about, the first that is there; without one of them
-            a row is no row.
-        enough: Sets of fields; the line that has all of one of them names the columns.
-    """
-
-    fields: Mapping[str, tuple[str, ...]]
-    keys: tuple[str, ...]
-    enough: tuple[frozenset[str], ...]
+_MAX_NAMED = 5
 
 
 @dataclass
@@ -48,33 +32,48 @@ class FileTable:
     named in `left_out`, rows of another width are in `problems`.
     """
 
-    #: The names of the columns as they are written, and the line that they are in.
-    names: list[str]
-    line: int
-    #: The place of the column of each field that there is.
-    places: dict[str, int]
-    form: FileForm
     source: Rows
-    #: By what the totals are dated, where a preset says so.
-    dated: Dated | None
+    #: The place of the column of each field that there is, and of the one that a row is about.
+    places: dict[str, int]
     key: int | None
+    form: FileForm
     preset: Preset | None
-    #: The place of the column with the last day of a row, where a preset knows one.
-    until: int | None = None
     #: The first lines that were left out, and how many there were.
     left_out: list[tuple[int, str]] = field(default_factory=list)
     left_out_count: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
 
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """The names of the columns as they are written."""
+        return [name.strip() for name in self.source.names]
+
     @property
     def unused(self) -> tuple[str, ...]:
         """The columns that are no field."""
         used = set(self.places.values())
-        return tuple(
-            name.strip()
-            for place, name in enumerate(self.names)
-            if place not in used and name.strip()
-        )
+        return tuple(n for place, n in enumerate(self.names) if place not in used and n)
+
+    @property
+    def dated(self) -> Dated | None:
+        """By what the totals are dated, where a preset says so."""
+        column = self._of_preset("total")
+        return None if self.preset is None or column is None else self.preset.dated(column)
+
+    @functools.cached_property
+    def until(self) -> int | None:
+        """The place of the column with the last day of a row, where a preset knows one."""
+        column = self._of_preset("bucket")
+        last = None if self.preset is None else self.preset.until.get(column or "")
+        lowered = [name.lower() for name in self.names]
+        return lowered.index(last.lower()) if last and last.lower() in lowered else None
+
+    def _of_preset(self, name: str) -> str | None:
+        """The column of a preset that was chosen for a field."""
+        if self.preset is None or name not in self.places or name in self.form.columns:
+            return None
+        chosen = self.column(name).lower()
+        return next((c for c in self.preset.columns.get(name, ()) if c.lower() == chosen), None)
 
     @property
     def left_out_sentence(self) -> str | None:
@@ -87,31 +86,18 @@ class FileTable:
             f", and {more:,} more." if more > 0 else "."
         )
 
-    def column(self, field: str) -> str:
+    def column(self, name: str) -> str:
         """How the column of a field is called in the file."""
-        return self.names[self.places[field]].strip() if field in self.places else field
+        return self.names[self.places[name]] if name in self.places else name
 
-    def number(self, cell: Cell, *, whole: bool = False) -> float | None:
-        """A cell as a number, None if it is empty."""
-        if is_empty(cell):
-            return None
-        return number(cell, self.form, self.source.separator, whole=whole)
-
-    def day(self, cell: Cell) -> str:
-        """A cell that says which bucket a row is for."""
-        return day_text(cell, self.form)
-
-    def text(self, cell: Cell) -> str:
-        """A cell as a text; a name that is a whole number may be one in an Excel file."""
-        if cell is None:
-            return ""
-        if isinstance(cell, float) and cell.is_integer():
-            cell = int(cell)
-        return unguarded(cell.strip()) if isinstance(cell, str) else str(cell)
+    def refused(self, what: str, more: str = "") -> BadFile:
+        """The columns cannot be used; the message names those that are there."""
+        there = f"The columns are: {shown_names(self.source.names)}.{more}"
+        return BadFile([in_row(self.source.line, f"{what} {there}")])
 
     def rows(self) -> Iterator[NumberedRow]:
         """The rows with as many cells as there are columns."""
-        width = len(self.names)
+        width = len(self.source.names)
         for line, cells in self.source.rows:
             if self._is_blank(cells) or self._is_total(line, cells):
                 continue
@@ -131,141 +117,114 @@ class FileTable:
         if not any(cells):
             # In other files than text a zero is something.
             return self.source.separator is not None or all(cell in (None, "") for cell in cells)
-        if len(cells) > MOST_COLUMNS + 1:
+        if len(cells) > MAX_COLUMNS + 1:
             return False
         return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells)
 
     def _is_total(self, line: int, cells: list[Cell]) -> bool:
-        place = self.key
-        if place is None:
+        if self.key is None:
             return False
-        key = cells[place] if place < len(cells) else None
+        key = cells[self.key] if self.key < len(cells) else None
         if key is not None and not isinstance(key, str):
             return False
         if not is_empty(key):
             what = key if key and _TOTAL.match(key) else None
         else:
-            first = next((cell for cell in cells[: MOST_COLUMNS + 1] if not is_empty(cell)), None)
+            first = next((cell for cell in cells[: MAX_COLUMNS + 1] if not is_empty(cell)), None)
             what = first if isinstance(first, str) and _TOTAL.match(first) else None
             if what is None and self.preset is not None and self.preset.total_without_day:
                 what = "without a day"
         if what is None:
             return False
         self.left_out_count += 1
-        if len(self.left_out) < _MOST_NAMED:
+        if len(self.left_out) < _MAX_NAMED:
             self.left_out.append((line, shortened(what.strip(), 30)))
         return True
 
 
 def open_table(
-    source: Path | bytes, layout: Layout, form: FileForm, prefer: Dated | None = None
+    source: Path | bytes,
+    fields: Mapping[str, tuple[str, ...]],
+    enough: Sequence[tuple[str, ...]],
+    form: FileForm,
+    prefer: Dated | None = None,
 ) -> FileTable:
     """Open a file and find out which of its columns is what.
 
     Args:
         source: The file, or its content.
-        layout: What it may hold.
-        form: How it is written.
+        fields: Each field with the names that its column may have, without capitals.
+        enough: Fields of which a line that names the columns has all of one tuple. The first of
+            the tuple says what a row is about: without it a row is no row.
+        form: How the file is written.
         prefer: By what totals should be dated, where a preset has columns of both kinds.
 
-    >>> layout = Layout({"day": ("day",), "sales": ("sales",)}, ("day",), (frozenset({"day", "sales"}),))
-    >>> table = open_table(b"A report\\nDay;Sales\\n1.2.2026;7\\nTotal;7\\n", layout, FileForm())
+    >>> table = open_table(
+    ...     b"A report\\nDay;Sales\\n1.2.2026;7\\nTotal;7\\n",
+    ...     {"day": ("day",), "sales": ("sales",)}, [("day", "sales")], FileForm())
     >>> list(table.rows()), table.left_out_sentence
     ([(3, ['1.2.2026', '7'])], 'Left out as totals of other rows: 4 (Total).')
     """
     for name in form.columns:
-        known_name(name, layout.fields, "field of such a file")
+        known_name(name, fields, "field of such a file")
     preset = None if form.preset is None else PRESETS[known_name(form.preset, PRESETS, "preset")]
     if preset is not None and form.decimal is None and form.thousands is None:
-        form = replace(form, decimal=preset.decimal, thousands=preset.thousands)
-    finder = _Finder(layout, form, preset, prefer)
+        form = replace(form, decimal=".", thousands=",")
+    given = {name: column.strip().lower() for name, column in form.columns.items()}
+    wanted = {
+        name: [given[name]] if name in given else [*_of_preset(preset, name, prefer), *usual]
+        for name, usual in fields.items()
+    }
+
+    def is_names(cells: list[str]) -> bool:
+        found = _places(wanted, given, cells)
+        return any(found.keys() >= set(needed) for needed in enough)
+
     rows = open_rows(
-        source, finder.is_names, form.skip_lines, form.sheet, decimal_commas=form.decimal == ","
+        source, is_names, form.skip_lines, form.sheet, decimal_commas=form.decimal == ","
     )
-    if len(rows.names) > MOST_COLUMNS:
+    if len(rows.names) > MAX_COLUMNS:
         raise too_wide(f"it names {len(rows.names):,} columns", rows.line)
     lowered = [name.strip().lower() for name in rows.names]
-    finder.check_given(lowered, rows)
-    places = finder.places(lowered)
+    places = _places(wanted, given, lowered)
+    keys = [needed[0] for needed in enough]
+    key = next((places[name] for name in keys if name in places), None)
+    table = FileTable(rows, places, key, form, preset)
+    for name, column in given.items():
+        if column not in lowered:
+            raise table.refused(f"there is no column {shortened(column)!r} for {name}.")
     for place in places.values():
         if lowered.count(lowered[place]) > 1:
-            raise BadFile(
-                [f"row {rows.line}: the column {lowered[place]} is there twice; remove one."]
-            )
-    key = next((places[name] for name in layout.keys if name in places), None)
-    dated = finder.chosen(lowered, places, "total")
-    bucket = finder.chosen(lowered, places, "bucket")
-    until = "" if bucket is None or bucket.until is None else bucket.until.lower()
-    return FileTable(
-        rows.names,
-        rows.line,
-        places,
-        form,
-        rows,
-        None if dated is None else dated.dated,
-        key,
-        preset,
-        lowered.index(until) if until in lowered and until else None,
-    )
+            what = f"the column {lowered[place]} is there twice; remove one."
+            raise BadFile([in_row(rows.line, what)])
+    return table
 
 
-class _Finder:
-    """Finds the columns of the fields by what was given, a preset, and their usual names."""
+def _of_preset(preset: Preset | None, name: str, prefer: Dated | None) -> list[str]:
+    """The names that a preset looks for, those that are dated as preferred first."""
+    if preset is None:
+        return []
+    columns = preset.columns.get(name, ())
+    if name == "total" and prefer is not None:
+        columns = tuple(sorted(columns, key=lambda column: preset.dated(column) != prefer))
+    return [column.lower() for column in columns]
 
-    def __init__(
-        self, layout: Layout, form: FileForm, preset: Preset | None, prefer: Dated | None
-    ) -> None:
-        self.layout = layout
-        self.given = {field: name.strip().lower() for field, name in form.columns.items()}
-        self.candidates: dict[str, list[PresetColumn]] = {}
-        for field_name, columns in ({} if preset is None else preset.columns).items():
-            # Stable: among equals the preset's own order holds.
-            ordered = sorted(columns, key=lambda each: each.dated not in (None, prefer))
-            if prefer is None:
-                ordered = list(columns)
-            self.candidates[field_name] = ordered
 
-    def is_names(self, cells: list[str]) -> bool:
-        found = self.places(cells)
-        return any(wanted <= found.keys() for wanted in self.layout.enough)
-
-    def places(self, cells: list[str]) -> dict[str, int]:
-        """The place of each field among names without capitals; a column has one field at most."""
-        at: dict[str, int] = {}
-        for place, name in enumerate(cells):
-            at.setdefault(name, place)
-        found: dict[str, int] = {}
-        taken = {at[name] for name in self.given.values() if name in at}
-        for field_name, usual in self.layout.fields.items():
-            if field_name in self.given:
-                if self.given[field_name] in at:
-                    found[field_name] = at[self.given[field_name]]
-                continue
-            names = [each.name.lower() for each in self.candidates.get(field_name, ())]
-            free = (at[name] for name in (*names, *usual) if name in at and at[name] not in taken)
-            for place in itertools.islice(free, 1):
-                found[field_name] = place
-                taken.add(place)
-        return found
-
-    def chosen(self, cells: list[str], places: dict[str, int], field: str) -> PresetColumn | None:
-        """The column of a preset that was chosen for a field."""
-        if field not in places or field in self.given:
-            return None
-        name = cells[places[field]]
-        columns = self.candidates.get(field, ())
-        return next((each for each in columns if each.name.lower() == name), None)
-
-    def check_given(self, cells: list[str], rows: Rows) -> None:
-        for field_name, name in self.given.items():
-            if name not in cells:
-                raise BadFile(
-                    [
-                        f"row {rows.line}: there is no column {shortened(name)!r} for "
-                        f"{field_name}. "
-                        f"The columns are: {shown_names(rows.names)}."
-                    ]
-                )
+def _places(
+    wanted: Mapping[str, Sequence[str]], given: Mapping[str, str], cells: list[str]
+) -> dict[str, int]:
+    """The place of each field among names without capitals; a column has one field at most."""
+    at: dict[str, int] = {}
+    for place, name in enumerate(cells):
+        at.setdefault(name, place)
+    taken = {at[name] for name in given.values() if name in at}
+    found: dict[str, int] = {}
+    for field_name, names in wanted.items():
+        free = (n for n in names if n in at and (field_name in given or at[n] not in taken))
+        for chosen in itertools.islice(free, 1):
+            found[field_name] = at[chosen]
+            taken.add(at[chosen])
+    return found
 
 
 def preset_hint(names: list[str]) -> str:
@@ -275,9 +234,7 @@ def preset_hint(names: list[str]) -> str:
     ' It looks like a report of Google Ads: the preset google-ads reads it.'
     """
     for name, preset in PRESETS.items():
-        if all(
-            any(c.name.lower() in names for c in columns) for columns in preset.columns.values()
-        ):
+        if all(any(c.lower() in names for c in columns) for columns in preset.columns.values()):
             return f" It looks like a report of {preset.title}: the preset {name} reads it."
     return ""
 

@@ -1,15 +1,16 @@
-"""Files of totals: the one reader for imports, for histories, and for plans that are made from a history.
+"""Files of totals: the one reader for imports, for histories, and for plans from a history.
 
-A line names the columns (`NAMES`), or the caller does (`FileForm.columns`, a preset). Other columns are ignored
-and named. What can be read in one way is accepted, the rest is refused with a remedy.
+A line names the columns (`NAMES`), or the caller does (`FileForm.columns`, a preset). Other columns
+are ignored and named. What can be read in one way is accepted, the rest is refused with a remedy.
 
-A file may come from anyone who has a token, so the cost of reading is linear in its length: rows are
-read one by one, cells of other columns are not looked at, and a table that is too wide is refused
-before it is split into cells.
+A file may come from anyone who has a token, so the cost of reading is linear in its length: cells
+of other columns are not looked at, and a table that is too wide is refused before it is split into
+cells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -18,16 +19,14 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput, shortened
 from latesum._render import counted
 from latesum.errors import MAX_PROBLEMS, BadFile
-from latesum.files.cells import EITHER_FIRST, Cell, day_order, is_empty, moment
-from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
-from latesum.files.presets import PRESETS, Dated
-from latesum.files.table import FileTable, Layout, in_row, open_table, preset_hint, shown_names
+from latesum.files.cells import Cell, day_text, is_empty, moment, number, settled, unguarded
+from latesum.files.form import PRESETS, Dated, FileForm
+from latesum.files.table import FileTable, in_row, open_table, preset_hint
 
 #: In characters, of a cell that is used.
-LONGEST_CELL = 1_000
-#: What the column of each field may be called, without capitals. The first name of rounds
-#: and totals is taken
-#: whatever else is there; of the others there may be one.
+_MAX_CELL = 1_000
+#: What the column of each field may be called, without capitals. The first name of rounds and
+#: totals is taken whatever else is there; of the others there may be one.
 NAMES = {
     "bucket": ("bucket", "date", "day", "hour", "week", "time"),
     "rounds": ("rounds", "visitors", "visits", "sessions", "users", "clicks"),
@@ -45,11 +44,7 @@ NAMES = {
     "region": ("region", "market", "store", "country"),
 }
 _FIELDS = ("rounds", "total", "status", "shown")
-_ENOUGH = tuple(frozenset({"bucket", name}) for name in _FIELDS)
-_WITH_REGIONS = Layout(NAMES, ("bucket",), _ENOUGH)
-_WITHOUT_REGIONS = Layout(
-    {field: names for field, names in NAMES.items() if field != "region"}, ("bucket",), _ENOUGH
-)
+_ENOUGH = [("bucket", name) for name in _FIELDS]
 _DAYS = {"day": 1, "week": 7}
 
 
@@ -128,70 +123,51 @@ def read_totals(
     ('2026-03-01', 5000, 1512.5)
     """
     form = form or FileForm()
-    layout = _WITHOUT_REGIONS if regions is False else _WITH_REGIONS
-    table = open_table(source, layout, form, time_basis)
-    _check_columns(table, time_basis)
+    fields = NAMES
+    if regions is False:
+        fields = {name: names for name, names in NAMES.items() if name != "region"}
+    table = open_table(source, fields, _ENOUGH, form, time_basis)
+    _check_columns(table, time_basis, every)
     if regions and "region" not in table.places:
-        raise _refused(
-            table,
+        raise table.refused(
             "no column says which region a row is of, and this campaign has regions; name one "
-            "'region', or set columns to region=NAME.",
+            "'region', or set columns to region=NAME."
         )
-    _check_weeks(table, every)
+    too_long = InvalidInput(f"the file has more than {most_rows or 0:,} rows; send it in parts.")
     if most_rows is not None and (table.source.count or 0) > most_rows:
-        raise _too_long(most_rows)
+        raise too_long
+    read = list[tuple[int, dict[str, Cell], Cell]]()
+    for line, cells in table.rows():
+        if len(read) == most_rows:
+            raise too_long
+        used = {name: cells[place] for name, place in table.places.items()}
+        read.append((line, used, None if table.until is None else cells[table.until]))
+    if not read and not table.problems:
+        raise InvalidInput("the file has no rows below the names of its columns.")
+    try:
+        table.form = settled(table.form, ((line, used["bucket"]) for line, used, _ in read))
+    except InvalidInput as refused:
+        raise BadFile([f"column {table.column('bucket')}: {refused}"]) from None
+    form = replace(form, date_format=table.form.date_format)
     rows, problems = list[Row](), table.problems
-
-    def take(place: int, line: int, cells: list[Cell]) -> None:
+    for line, used, until in read:
+        if len(problems) >= MAX_PROBLEMS:
+            break
         try:
-            rows[place] = _row(table, line, cells)
-            _check_span(table, cells, every)
+            row = _row(table, line, used)
+            _check_span(table, used["bucket"], until, every)
+            rows.append(row)
         except InvalidInput as bad:
             problems.append((line, in_row(line, str(bad), bad.field)))
-
-    #: The first row that shows each order of day and month; rows that wait for one.
-    orders: dict[str, int] = {}
-    waiting: list[tuple[int, int, list[Cell]]] = []
-    for line, cells in table.rows():
-        if len(rows) == most_rows:
-            raise _too_long(most_rows)
-        rows.append(Row(""))
-        order = None if form.date_format else day_order(cells[table.places["bucket"]])
-        if order == EITHER_FIRST:
-            waiting.append((len(rows) - 1, line, cells))
-            continue
-        if order is not None:
-            orders.setdefault(order, line)
-        take(len(rows) - 1, line, cells)
-        if len(problems) >= MAX_PROBLEMS:
-            break
-    form = _settled(table, form, orders)
-    for place, line, cells in waiting:
-        if len(problems) >= MAX_PROBLEMS:
-            break
-        take(place, line, cells)
-    if not rows and not problems:
-        raise InvalidInput("the file has no rows below the names of its columns.")
     columns = {field: table.column(field) for field in table.places}
-    notes = _notes(table, time_basis)
-    read = [row for row in rows if row.bucket]
-    return Totals(read, sorted(problems), columns, table.unused, notes, form)
-
-
-def _settled(table: FileTable, form: FileForm, orders: dict[str, int]) -> FileForm:
-    """How dates are written, by those that can be read in one way; those of the table are read so from now on."""
-    if len(orders) > 1:
-        raise BadFile(
-            [
-                f"column {table.column('bucket')}: row {orders[DAY_FIRST]} has the day first "
-                "and row "
-                f"{orders[MONTH_FIRST]} the month; write all dates in the same way."
-            ]
+    notes = [] if table.left_out_sentence is None else [table.left_out_sentence]
+    if time_basis == "arrival" and table.dated == "decision":
+        notes.append(
+            f"{table.column('total')} is dated by the click, and this campaign's totals should be "
+            "dated by arrival: young days look worse than they are. Export a column by conversion "
+            "time, or use a campaign whose time basis is decision."
         )
-    for order in orders:
-        form = replace(form, date_format=order)
-        table.form = replace(table.form, date_format=order)
-    return form
+    return Totals(rows, sorted(problems), columns, table.unused, tuple(notes), form)
 
 
 def read_history(
@@ -208,8 +184,8 @@ def read_history(
         source: The file, or its content.
         form: How the file is written, where that cannot be seen.
         time_basis: By what the totals should be dated; presets know by what theirs are.
-        regions: Whether a column says which region a row is of; None where one may. Where there are to be none
-            and the file has some, the rows of each bucket are added up.
+        regions: Whether a column says which region a row is of; None where one may. Where there
+            are to be none and the file has some, the rows of each bucket are added up.
         most_rows: A file of more rows is refused; without it there is no limit.
 
     >>> found = read_history(b"date,store,orders\\n2026-03-01,north,31\\n2026-03-01,south,12\\n")
@@ -229,8 +205,8 @@ def read_history(
         there = ", ".join(shortened(name) for name in (*found.columns.values(), *found.ignored))
         raise BadFile(
             [
-                f"no row has a total, and a history is there for its totals. The columns are: {there}. "
-                "Name the one of the totals 'total', or set columns to total=NAME."
+                "no row has a total, and a history is there for its totals. The columns are: "
+                f"{there}. Name the one of the totals 'total', or set columns to total=NAME."
             ]
         )
     return _added_up(found) if regions is False and found.regions else found
@@ -271,34 +247,12 @@ def cannot_be_added(label: str, line: int) -> str:
     )
 
 
-def _too_long(most_rows: int) -> InvalidInput:
-    return InvalidInput(f"the file has more than {most_rows:,} rows; send it in parts.")
-
-
-def _notes(table: FileTable, time_basis: Dated | None) -> tuple[str, ...]:
-    notes = [] if table.left_out_sentence is None else [table.left_out_sentence]
-    if time_basis == "arrival" and table.dated == "decision":
-        notes.append(
-            f"{table.column('total')} is dated by the click, and this campaign's totals should be dated "
-            "by arrival: young days look worse than they are. Export a column by conversion time, or "
-            "use a campaign whose time basis is decision."
-        )
-    return tuple(notes)
-
-
-def _refused(table: FileTable, what: str, looks: str = "") -> BadFile:
-    """The columns cannot be used; the message names those that are there."""
-    there = shown_names(table.names)
-    return BadFile([in_row(table.line, f"{what} The columns are: {there}.{looks}")])
-
-
-def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
-    lowered = [name.strip().lower() for name in table.names]
+def _check_columns(table: FileTable, time_basis: Dated | None, every: str | None) -> None:
+    lowered = [name.lower() for name in table.names]
     looks = "" if table.form.preset else preset_hint(lowered)
     given, preset = table.form.columns, table.form.preset
     if "bucket" not in table.places:
-        raise _refused(
-            table,
+        raise table.refused(
             "no column says which bucket a row is for; name one of them 'bucket' or 'date', or "
             "set columns to bucket=NAME.",
             looks,
@@ -307,117 +261,105 @@ def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
         remedy = "; rename yours, or"
         if preset is not None:
             remedy = f", nor one that a report of {PRESETS[preset].title} has;"
-        raise _refused(
-            table,
+        raise table.refused(
             f"there is neither a column 'rounds' nor a column 'total'{remedy} set columns to "
             "rounds=NAME,total=NAME.",
             looks,
         )
+    name = table.column("bucket")
+    if name.lower() == "week" and every in ("hour", "day") and "bucket" not in given:
+        # It would set the total of a week for its first day.
+        what = (
+            f"the rows are for weeks, and this campaign's buckets are {every}s; export them by "
+            f"{every}, or set columns to bucket={name} if the rows are for {every}s."
+        )
+        raise BadFile([in_row(table.source.line, what)])
     if preset is not None:
         return
     for field in table.places.keys() - given.keys():
         found = [name for name in lowered if name in NAMES[field]]
         if len(found) > 1 and not (field != "bucket" and field in found):
-            raise _refused(
-                table,
+            raise table.refused(
                 f"the columns {' and '.join(found)} can all be the {field}; name one of them "
                 f"'{field}', or set columns to {field}=NAME.",
                 looks,
             )
     if looks and time_basis is not None and "total" not in given:
         # Its totals may be dated by the click, and only the preset knows.
-        raise BadFile(
-            [
-                in_row(
-                    table.line,
-                    "by its columns this may be the report of an advertising tool, which dates "
-                    f"totals in its own way.{looks} If it is none, set columns to "
-                    f"total={table.column('total')}.",
-                )
-            ]
+        what = (
+            "by its columns this may be the report of an advertising tool, which dates totals in "
+            f"its own way.{looks} If it is none, set columns to total={table.column('total')}."
         )
+        raise BadFile([in_row(table.source.line, what)])
 
 
-def _check_weeks(table: FileTable, every: str | None) -> None:
-    """A column of weeks in a campaign of days would set the total of a week for its first day."""
-    name = table.column("bucket")
-    if name.lower() == "week" and every in ("hour", "day") and "bucket" not in table.form.columns:
-        raise BadFile(
-            [
-                in_row(
-                    table.line,
-                    f"the rows are for weeks, and this campaign's buckets are {every}s; export "
-                    f"them by {every}, or set columns to bucket={name} if the rows are for "
-                    f"{every}s.",
-                )
-            ]
-        )
-
-
-def _check_span(table: FileTable, cells: list[Cell], every: str | None) -> None:
+def _check_span(table: FileTable, first: Cell, last: Cell, every: str | None) -> None:
     """Refuse a row that a report made of more than a bucket."""
-    if table.until is None or every not in _DAYS or is_empty(cells[table.until]):
+    if table.until is None or every not in _DAYS or is_empty(last):
         return
     try:
-        first, last = (
-            moment(cells[place], table.form) for place in (table.places["bucket"], table.until)
-        )
+        begin, end = moment(first, table.form), moment(last, table.form)
     except InvalidInput:
         return
-    if first is None or last is None or (last - first).days + 1 == _DAYS[every]:
+    if begin is None or end is None or (end - begin).days + 1 == _DAYS[every]:
         return
     raise InvalidInput(
-        f"the row is for {(last - first).days + 1:,} days, and this campaign's buckets are "
-        f"{every}s; "
-        f"export the report by {every}.",
-        field=table.names[table.until].strip(),
+        f"the row is for {(end - begin).days + 1:,} days, and this campaign's buckets are "
+        f"{every}s; export the report by {every}.",
+        field=table.names[table.until],
     )
 
 
-def _row(table: FileTable, line: int, cells: list[Cell]) -> Row:
-    def cell(field: str) -> Cell:
-        if field not in table.places:
+def _row(table: FileTable, line: int, cells: dict[str, Cell]) -> Row:
+    """A row with its types; what is wrong is refused with the column."""
+
+    def read(field: str, reader: Callable[[Cell], Any]) -> Any:
+        if field not in cells:
             return None
-        found = cells[table.places[field]]
-        if isinstance(found, str) and len(found) > LONGEST_CELL:
-            raise InvalidInput(
-                f"it has {len(found):,} characters, and at most {LONGEST_CELL:,} are read.",
-                field=table.column(field),
-            )
-        return found
-
-    def number(field: str) -> float | None:
+        cell = cells[field]
         try:
-            return table.number(cell(field), whole=field == "rounds")
+            if isinstance(cell, str) and len(cell) > _MAX_CELL:
+                raise InvalidInput(
+                    f"it has {len(cell):,} characters, and at most {_MAX_CELL:,} are read."
+                )
+            return reader(cell)
         except InvalidInput as refused:
-            raise InvalidInput(str(refused), field=table.column(field)) from None
+            raise InvalidInput(refused.message, field=table.column(field)) from None
 
-    def text(field: str) -> str | None:
-        return table.text(cell(field)) or None if field in table.places else None
+    def bucket(cell: Cell) -> str:
+        if is_empty(cell):
+            raise InvalidInput("it is empty; say which bucket the row is for.")
+        return day_text(cell, table.form)
 
-    status = text("status")
-    bucket = cell("bucket")
-    if is_empty(bucket):
-        raise InvalidInput(
-            "it is empty; say which bucket the row is for.", field=table.column("bucket")
-        )
-    try:
-        day = table.day(bucket)
-    except InvalidInput as refused:
-        raise InvalidInput(str(refused), field=table.column("bucket")) from None
-    rounds = number("rounds")
-    if rounds is not None and (rounds < 0 or not rounds.is_integer()):
-        raise InvalidInput(
-            f"{shortened(str(cell('rounds')).strip())!r} must be a whole number of at least 0, "
-            "such as 5000.",
-            field=table.column("rounds"),
-        )
+    def amount(cell: Cell, *, whole: bool = False) -> float | None:
+        if is_empty(cell):
+            return None
+        return number(cell, table.form, table.source.separator, whole=whole)
+
+    def rounds(cell: Cell) -> int | None:
+        found = amount(cell, whole=True)
+        if found is not None and (found < 0 or not found.is_integer()):
+            raise InvalidInput(
+                f"{shortened(str(cell).strip())!r} must be a whole number of at least 0, "
+                "such as 5000."
+            )
+        return None if found is None else int(found)
+
+    status = read("status", _text)
     return Row(
-        day,
-        None if rounds is None else int(rounds),
-        number("total"),
-        status if status is None else status.lower(),
-        text("shown"),
-        text("region"),
-        line,
+        bucket=read("bucket", bucket),
+        rounds=read("rounds", rounds),
+        total=read("total", amount),
+        status=None if status is None else status.lower(),
+        shown=read("shown", _text),
+        region=read("region", _text),
+        line=line,
     )
+
+
+def _text(cell: Cell) -> str | None:
+    """A cell as a text; a name that is a whole number may be one in an Excel file."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    text = unguarded(cell.strip()) if isinstance(cell, str) else str("" if cell is None else cell)
+    return text or None

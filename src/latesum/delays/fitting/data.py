@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ from latesum._checks import InvalidInput, shortened
 from latesum.delays.curves import Floats
 from latesum.errors import BadFile
 from latesum.files import FileForm
-from latesum.files.cells import day_order, is_empty, moment, number
-from latesum.files.form import DAY_FIRST, MONTH_FIRST
-from latesum.files.table import Layout, open_table
+from latesum.files.cells import is_empty, moment, number, settled
+from latesum.files.table import open_table
 from latesum.files.totals import NAMES
 
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
@@ -178,34 +177,17 @@ def read_columns(source: Source, form: FileForm | None = None) -> Columns:
     return Columns({"delay": list(source)})
 
 
-def _settled(form: FileForm, orders: Sequence[str | None]) -> FileForm:
-    """The form with the order of day and month that the dates show, where one shows it."""
-    shown = {order for order in orders if order in (DAY_FIRST, MONTH_FIRST)}
-    if form.date_format is not None or not shown:
-        return form
-    if len(shown) > 1:
-        raise InvalidInput("some dates have the day first and some the month; write all the same.")
-    return replace(form, date_format=shown.pop())
-
-
 def _read_file(path: Path, form: FileForm) -> Columns:
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}.")
     names = ("delay", "censored", "from", "to", "count", "as_of")
-    layout = Layout(
-        fields={
-            **{name: (name,) for name in names},
-            **{name: NAMES[name] for name in ("bucket", "total", "rounds")},
-        },
-        keys=("delay", "bucket", "from"),
-        enough=(
-            frozenset({"delay"}),
-            frozenset({"from", "to", "count"}),
-            frozenset({"bucket", "total"}),
-        ),
-    )
+    fields = {
+        **{name: (name,) for name in names},
+        **{name: NAMES[name] for name in ("bucket", "total", "rounds")},
+    }
+    enough = [("delay",), ("bucket", "total"), ("from", "to", "count")]
     try:
-        table = open_table(path, layout, form)
+        table = open_table(path, fields, enough, form)
         lowered = [name.strip().lower() for name in table.names]
         lines = list[int]()
         cells = list[list[Any]]()
@@ -214,7 +196,8 @@ def _read_file(path: Path, form: FileForm) -> Columns:
             cells.append([None if is_empty(cell) else cell for cell in row])
         if table.problems:
             raise BadFile([sentence for _, sentence in table.problems])
-        form = _settled(table.form, [day_order(cell) for row in cells for cell in row])
+        dates = ((line, cell) for line, row in zip(lines, cells, strict=True) for cell in row)
+        form = settled(table.form, dates)
     except BadFile as bad:
         raise InvalidInput(f"{path} cannot be read: {bad.problems[0]}") from None
     except InvalidInput as refused:

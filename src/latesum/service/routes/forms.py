@@ -16,7 +16,7 @@ from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_event
 from latesum.campaigns.state import Event
 from latesum.errors import UnknownCampaign
-from latesum.files.presets import PRESETS
+from latesum.files import PRESETS
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routes.page import not_found, show_page
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
