@@ -174,14 +174,6 @@ def test_a_delay_that_contradicts_itself_is_found(sure, breach, sentence):
         delays.check(sure(breach))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["uniform(0, 100)", "pareto(1.5, 20)", "truncated_normal(-5, 4)", "empirical([0, 3, 9])"],
-)
-def test_latesums_own_delays_conform(text):
-    delays.check(delays.parse(text))
-
-
 def test_taken_names_are_refused(sure):
     delays.register("sure", sure)  # the same again, as a notebook's cell that runs twice
     with pytest.raises(InvalidInput, match="there is a delay 'sure' already"):
