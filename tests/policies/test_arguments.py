@@ -9,34 +9,20 @@ import pytest
 
 from latesum import InvalidInput, Problem, policies, simulate
 from latesum.policies import (
-    ODAAF,
     ODAAFB,
-    ODAAFV,
     Block,
     FixedSplit,
     Flow,
-    NaiveODAAF,
     RoundRobin,
-    build,
     check,
-    from_state,
 )
 from latesum.policies.base import Policy
 from latesum.policies.registry import accepted_parameters, available
 
-TOLD = {
-    "n_arms": 3, "horizon": 6_000, "mean_delay": 8.0, "delay_variance": 20.0, "delay_bound": 20,
-    "best_arm": 1, "names": ["a", "b", "c"],
-}  # fmt: skip
-
-
-def _policy(name):
-    return build(name, **{key: TOLD[key] for key in TOLD if key in accepted_parameters(name)})
-
 
 @pytest.mark.parametrize("name", available())
-def test_a_policy_is_what_its_repr_builds(name):
-    policy = _policy(name)
+def test_a_policy_is_what_its_repr_builds(built, name):
+    policy = built(name, names=["a", "b", "c"])
     again = eval(repr(policy), vars(policies))
     assert type(again) is type(policy)
     assert again.parameters == policy.parameters
@@ -44,8 +30,8 @@ def test_a_policy_is_what_its_repr_builds(name):
 
 
 @pytest.mark.parametrize("name", available())
-def test_parameters_are_json_and_build_the_same_policy(name):
-    policy = _policy(name)
+def test_parameters_are_json_and_build_the_same_policy(built, name):
+    policy = built(name, names=["a", "b", "c"])
     told = json.loads(json.dumps(policy.parameters))
     assert type(policy)(**told).parameters == policy.parameters
     assert set(policy.parameters) == set(accepted_parameters(policy.kind)) - {"rng"}
@@ -67,23 +53,6 @@ def test_what_was_left_out_stays_left_out():
     """A default that depends on other arguments is worked out anew, not frozen."""
     assert ODAAFB(2, 9_000, 5, 9).parameters["bridge"] is None
     assert "names" not in RoundRobin(2).parameters
-
-
-@pytest.mark.parametrize(
-    ("build_one", "kind"),
-    [
-        (lambda: ODAAF(2, 1_000, 5), "odaaf"),
-        (lambda: ODAAFB(2, 1_000, 5, 9), "odaaf-b"),
-        (lambda: ODAAFV(2, 1_000, 5, 9), "odaaf-v"),
-        (lambda: NaiveODAAF(2, 1_000, 9), "naive"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:phase")
-def test_every_kind_of_odaaf_is_a_class(build_one, kind):
-    policy = build_one()
-    assert isinstance(policy, ODAAF)
-    assert type(policy).kind == kind
-    assert type(from_state(policy.to_state())) is type(policy)
 
 
 class Half(Policy):

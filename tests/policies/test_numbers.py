@@ -138,14 +138,3 @@ def test_leader_first_needs_no_bridge():
     assert arms == [0, 1, 1, 0]
     assert numbers == [1, 2, 3, 4]
     assert policy._blocks == [2, 2]
-
-
-@pytest.mark.parametrize("number", [0, -1, 1.5, "2"])
-def test_a_number_that_is_none_is_refused(number):
-    with pytest.raises(InvalidInput, match="number of a block"):
-        RoundRobin(2).tell(0, 1, 0.0, "learn", number)
-
-
-def test_stay_is_no_purpose_any_more():
-    with pytest.raises(InvalidInput, match="learn, bridge, commit, override"):
-        RoundRobin(2).tell(0, 1, 0.0, "stay")

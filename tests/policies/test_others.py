@@ -1,17 +1,14 @@
-"""Fixed policies, rivals, restarts and the registry."""
+"""Fixed policies and rivals."""
 
 import pytest
 
 from latesum import InvalidInput, Problem, compare, simulate
-from latesum._plugins import POLICIES
 from latesum.policies import (
     ARSUCB,
     CLW,
     FixedSplit,
     Oracle,
     RoundRobin,
-    build,
-    register,
 )
 
 
@@ -65,24 +62,3 @@ def test_clw_prefers_the_arm_that_pays():
     )
     # Without learning the regret would be 12,000.
     assert result.summary()[0].worst < 8_000
-
-
-class _Mine(RoundRobin):
-    """In turns, under another name."""
-
-    kind = "mine"
-
-    def __init__(self, n_arms, *, block=100, names=None):
-        super().__init__(n_arms, block=block, names=names)
-
-
-def test_the_registry_names_the_nearest_and_takes_your_own(monkeypatch):
-    monkeypatch.setattr(POLICIES, "_known", dict(POLICIES._known))
-    with pytest.raises(InvalidInput, match="did you mean 'odaaf-b'"):
-        build("odaf-b", n_arms=2)
-    with pytest.raises(InvalidInput, match="did you mean 'mean_delay'"):
-        build("odaaf", n_arms=2, horizon=10, mean_dealy=3)
-    with pytest.raises(InvalidInput, match="missing a required argument"):
-        build("odaaf", n_arms=2)
-    register(_Mine)
-    assert build("mine", n_arms=2, block=7).ask().rounds == 7
