@@ -96,7 +96,6 @@ def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
     cells = "| `unmix` | its mean | mean delays of 1 to 5,000 rounds | 0 of 4,000 | 0.0016 |"
     assert cells in tables.table("safety")
     assert cells in tables.table("safety-unmix")
-    assert cells not in tables.table("safety-usual")
 
 
 def test_a_folder_without_results_is_refused(tables, tmp_path):
