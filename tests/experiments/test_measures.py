@@ -11,7 +11,7 @@ from latesum.experiments.engine import run
 from latesum.experiments.loop import Reports
 from latesum.experiments.measures import measures_of
 from latesum.experiments.run import Run
-from latesum.policies import Play, PolicySpec
+from latesum.policies import PolicySpec
 
 PROBLEM = Problem([0.2, 0.5, 0.6], "uniform(0, 9)")
 
@@ -31,8 +31,7 @@ class _Answer:
 def measured(text, plays, bucket=1, answer=2):
     horizon = sum(rounds for _, rounds in plays)
     spec = RunSpec(PROBLEM, PolicySpec("flow"), horizon, reports=Reports(bucket))
-    played = [Play(arm, rounds, 0.0) for arm, rounds in plays]
-    made = Run(PROBLEM, played, policy=_Answer(answer), spec=spec)
+    made = Run(PROBLEM, *zip(*plays, strict=True), policy=_Answer(answer), spec=spec)
     (measure,) = measures_of([text]).values()
     return measure(made)
 
@@ -120,10 +119,17 @@ def test_missed_has_an_entry_for_every_level_time_and_arm():
     assert set(np.unique(values[np.isfinite(values)])) <= {0.0, 1.0}
 
 
-def test_measures_of_blocks_are_refused_for_baselines_that_have_none():
-    setting = RunSpec(PROBLEM, PolicySpec("qpm-d"), 1_000, measures=("regret", "possibly_stuck"))
-    with pytest.raises(InvalidInput, match="decides in every round"):
-        run([setting], 1)
+def test_a_policy_with_attributed_feedback_has_blocks_and_cannot_be_played_on():
+    spec = RunSpec(PROBLEM, PolicySpec("qpm-d"), 1_000, measures=("regret", "possibly_stuck"))
+    found = run([spec], 1)
+    assert not found.measured["possibly_stuck"].any()
+    made = spec.run(0)
+    assert made.regret() == found.regrets[0, -1]
+    assert sum(play.rounds for play in made.plays) == 1_000
+    with pytest.raises(InvalidInput, match="cannot be played on"):
+        made.continued(2_000)
+    with pytest.raises(InvalidInput, match="does not say which looks best"):
+        _ = made.answer
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import latesum
-from latesum import _progress, attributed, delays
-from latesum.experiments import figures, progress_bar
+from latesum import _extras, _progress, attributed, delays, progress_bar
 
 PROBLEM = latesum.Problem([0.3, 0.7], "uniform(0, 20)")
 
@@ -136,7 +135,7 @@ def test_a_plan_and_a_campaign(tmp_path):
 def test_figures_are_images_without_pyplot(comparison):
     figure = comparison.plot()
     assert figure._repr_png_().startswith(b"\x89PNG")
-    assert isinstance(figure, figures.figure_class())
+    assert isinstance(figure, _extras.figure_class())
     assert delays.fit([1, 3, 4, 8, 9, 9]).plot()._repr_png_().startswith(b"\x89PNG")
 
 

@@ -185,4 +185,4 @@ def _play(
             plays[-1] = last._replace(rounds=last.rounds + 1, total=(last.total or 0.0) + total)
         else:
             plays.append(Play(arm, 1, total))
-    return Run(problem, plays)
+    return Run(problem, [play.arm for play in plays], [play.rounds for play in plays], plays=plays)

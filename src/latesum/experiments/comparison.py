@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum.attributed import AttributedPolicy
-from latesum.attributed import run as run_attributed
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.results import Results
 from latesum.experiments.run import Run
-from latesum.experiments.spec import USUAL_MEASURES, WORLD, AnyPolicy, Order, RunSpec
-from latesum.policies import Play, PolicySpec
+from latesum.experiments.spec import USUAL_MEASURES, AnyPolicy, Order, RunSpec
+from latesum.policies import PolicySpec
 from latesum.simulation import Problem, Reward
 from latesum.simulation.market import Market
 
@@ -71,14 +69,7 @@ def simulate(
         history=history,
     )
     spec.check()
-    built = spec.prepared[1]
-    if not isinstance(built, AttributedPolicy):
-        return spec.run(number)
-    seeds = spec.seeds(number, WORLD)
-    seen = run_attributed(problem, built, spec.horizon, seed_sequence=seeds)
-    lengths = np.diff(np.append(seen.starts, spec.horizon)).tolist()
-    plays = [Play(arm, rounds) for arm, rounds in zip(seen.arms.tolist(), lengths, strict=True)]
-    return Run(problem, plays)
+    return spec.run(number)
 
 
 def compare(

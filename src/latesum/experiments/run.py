@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from latesum import _render
 from latesum._checks import InvalidInput
 from latesum._extras import as_frame, require
-from latesum.attributed import AttributedRun
 from latesum.policies import Play, Policy
 from latesum.simulation import Problem
 
@@ -46,8 +45,10 @@ class Run:
 
     Args:
         problem: What was played, with its arms as this run met them.
-        plays: What was played, with the totals that were reported.
-        policy: The policy as it was at the end.
+        arms: The arm of every block.
+        rounds: The rounds of every block.
+        plays: The blocks with the totals that were reported; None if nothing is known but the arms.
+        policy: The policy as it was at the end; None if it has attributed feedback.
         spec: What the run was made from; None if it was made otherwise.
         number: Which run of it this is.
     """
@@ -55,8 +56,10 @@ class Run:
     def __init__(
         self,
         problem: Problem,
-        plays: Sequence[Play],
+        arms: Sequence[int] | Integers,
+        rounds: Sequence[int] | Integers,
         *,
+        plays: Sequence[Play] | None = None,
         policy: Policy | None = None,
         spec: Any = None,
         number: int = 0,
@@ -68,16 +71,23 @@ class Run:
         self.checkpoints = None if spec is None else spec.checkpoint_rounds
         #: The rounds between two decisions.
         self.bucket = 1 if spec is None else spec.reports.bucket
-        self.plays = plays
         #: The arm of every block.
-        self.arms = np.array([play.arm for play in plays], dtype=np.int64)
-        rounds = np.array([play.rounds for play in plays], dtype=np.int64)
+        self.arms = np.asarray(arms, dtype=np.int64)
         #: The rounds after which the arm could change: 0, and the end of every block.
-        self.ends = np.concatenate([[0], np.cumsum(rounds)])
+        self.ends = np.concatenate([[0], np.cumsum(rounds, dtype=np.int64)])
+        self._plays = plays
         lost = problem.gaps_by_arm[self.arms] * rounds
         if problem.changes:
-            lost = np.array([self._lost(*each) for each in enumerate(rounds.tolist())])
+            lost = np.array([self._lost(*each) for each in enumerate(np.diff(self.ends))])
         self._regret_at_ends = np.concatenate([[0.0], np.cumsum(lost)])
+
+    @functools.cached_property
+    def plays(self) -> Sequence[Play]:
+        """The blocks with the totals that were reported."""
+        if self._plays is not None:
+            return self._plays
+        rounds = np.diff(self.ends).tolist()
+        return [Play(*each) for each in zip(self.arms.tolist(), rounds, strict=True)]
 
     @property
     def horizon(self) -> int:
@@ -106,7 +116,7 @@ class Run:
     def answer(self) -> int:
         """The arm that the policy would go on with: the one that looks best to it at the end."""
         if self.policy is None:
-            raise InvalidInput("an attributed baseline does not say which looks best.")
+            raise InvalidInput("a policy with attributed feedback does not say which looks best.")
         estimates = [row for row in self.policy.estimates() if row.mean is not None]
         still_in = [row for row in estimates if row.active] or estimates
         if not still_in:  # nothing is known yet
@@ -195,11 +205,11 @@ class Run:
     def _lost(self, index: int, rounds: int) -> float:
         """What is lost in the first `rounds` rounds of a block, where means change over time."""
         start = self.ends[index]
-        lost = self.problem.lost_by(self.plays[index].arm, np.array([start, start + rounds]))
+        lost = self.problem.lost_by(int(self.arms[index]), np.array([start, start + rounds]))
         return float(lost[1] - lost[0])
 
     def _changing_regret(self, rounds: int) -> float:
-        index = min(int(np.searchsorted(self.ends, rounds, side="right")), len(self.plays)) - 1
+        index = min(int(np.searchsorted(self.ends, rounds, side="right")), len(self.arms)) - 1
         return float(self._regret_at_ends[index]) + self._lost(index, rounds - self.ends[index])
 
     def _received_regret(self, rounds: int) -> float:
@@ -230,7 +240,7 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.horizon:,} rounds, {len(self.plays):,} blocks, regret {self.regret():,.1f})"
+            f"Run({self.horizon:,} rounds, {len(self.arms):,} blocks, regret {self.regret():,.1f})"
         )
 
     def _repr_html_(self) -> str:
@@ -267,31 +277,6 @@ class Run:
             for first, last in itertools.pairwise(edges):
                 if row[first]:
                     yield first / columns, last / columns, arm, bool(row[first] == 2)
-
-
-class BaselineRun(Run):
-    """A run of an attributed baseline: only its plays at the checkpoints are kept."""
-
-    def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
-        self.problem, self.checkpoints, self.policy = problem, checkpoints, None
-        self._seen = seen
-
-    horizon = property(lambda self: int(self.checkpoints[-1]))
-    last_arm = property(lambda self: self._seen.last_arm)  # type: ignore[assignment]
-    switches = property(lambda self: self._seen.switches)  # type: ignore[assignment]
-
-    def regret(self, at: Any = None, *, rewards: Rewards = "generated") -> Any:
-        """The regret at the checkpoints, or at the end without `at`."""
-        regrets = self._seen.plays @ np.array(self.problem.gaps)
-        return float(regrets[-1]) if at is None else regrets
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise InvalidInput(
-            f"an attributed baseline decides in every round: of its runs no {name} are "
-            "kept, and measures of blocks are for policies that see totals."
-        )
 
 
 def _arrived(problem: Problem, arm: int, rounds: int) -> float:

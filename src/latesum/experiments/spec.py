@@ -23,7 +23,7 @@ from latesum._plugins import Registry, signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.experiments.loop import Loop, Reports
-from latesum.experiments.run import BaselineRun, Run
+from latesum.experiments.run import Run
 from latesum.policies import Policy, PolicySpec
 from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reporting, Reward, World
 from latesum.simulation.problem_data import plain_part, problem_data, problem_from
@@ -236,12 +236,13 @@ class RunSpec:
                 return self.drawn(number).run(number, until=until)
         problem, policy = self.instantiate(number)
         if isinstance(policy, AttributedPolicy):
-            points = self.checkpoint_rounds
-            seeds = self.seeds(number, WORLD)
+            if until is not None:
+                raise InvalidInput(f"a run of {policy.name} cannot be played on.")
             seen = run_attributed(
-                problem, policy, self.horizon, seed_sequence=seeds, checkpoints=points
+                problem, policy, self.horizon, seed_sequence=self.seeds(number, WORLD)
             )
-            return BaselineRun(problem, seen, points)
+            lengths = np.diff(np.append(seen.starts, self.horizon))
+            return Run(problem, seen.arms, lengths, spec=self, number=number)
         status_quo = self._status_quo_of(number)
         world = problem.start(rng=self._rng(number, WORLD), status_quo=status_quo, at=-self.history)
         own = self._rng(number, POLICY) if policy.random else None
@@ -253,7 +254,8 @@ class RunSpec:
         plays = loop.play(self.horizon)
         if until is not None:
             plays += loop.play(until)
-        return Run(problem, plays, policy=playing, spec=self, number=number)
+        arms, rounds = [play.arm for play in plays], [play.rounds for play in plays]
+        return Run(problem, arms, rounds, plays=plays, policy=playing, spec=self, number=number)
 
     def _played_before(self, world: World, arm: Any) -> list[tuple[int, int, float]]:
         """The segments of the history with their totals."""
