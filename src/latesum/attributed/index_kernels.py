@@ -181,8 +181,8 @@ def age_plays(t, arm, policy, arms, survival, changes):
     """Update DUCB's N - N~ after `arm` was played in round t.
 
     A block of one arm over the rounds [a, b) misses the sum of survival(lag) over its lags,
-    t - b + 1 to t - a. One round later it misses survival(t - a) more and survival(t - b) less: only the
-    changes of arm within the window matter.
+    t - b + 1 to t - a. One round later it misses survival(t - a) more and survival(t - b) less:
+    only the changes of arm within the window matter.
     """
     mask = len(changes) - 1
     if arm != policy.last_arm:

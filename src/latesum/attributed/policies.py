@@ -87,7 +87,8 @@ class AttributedPolicy(ABC):
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments of the constructor that differ from their defaults."""
-        values = ((each, getattr(self, each.name)) for each in dataclasses.fields(self))  # type: ignore[arg-type]
+        own: Any = self  # every baseline is a dataclass
+        values = ((each, getattr(self, each.name)) for each in dataclasses.fields(own))
         return {each.name: value for each, value in values if value != each.default}
 
     def check(self, problem: Problem) -> None:
@@ -330,9 +331,9 @@ class DUCB(AttributedPolicy):
     """DUCB, uncensored: plays count by their probability to have arrived; must know the delay.
 
     With N plays of an arm, each counts towards N~ by the probability F(lag) that it has arrived.
-    The index in round t is received / N~ + sqrt(N / N~) sqrt((1 + epsilon) ln t / (2 N~)). The first
-    plays take each arm once, in random order. An arm with N~ = 0 comes first; of several, the one
-    played least.
+    The index in round t is received / N~ + sqrt(N / N~) sqrt((1 + epsilon) ln t / (2 N~)). The
+    first plays take each arm once, in random order. An arm with N~ = 0 comes first; of several, the
+    one played least.
 
     A delay that is never below 2 rounds has F = 0 where N~ is first needed and is refused. F is
     rounded to multiples of 2^-40, so that sums do not depend on their order.

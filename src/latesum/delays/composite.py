@@ -167,8 +167,12 @@ class Tabulated(Delay):
             raise InvalidInput(f"bounded must be True or False, not {bounded!r}.")
         self._bounded = bool(bounded) and tail is None
 
+    @property
+    def text(self) -> str:
+        return self._text
+
     @functools.cached_property
-    def text(self) -> str:  # type: ignore[override]
+    def _text(self) -> str:
         times = ", ".join(map(_written, self._times))
         shares = ", ".join(map(_written, self._shares))
         tail = "" if self._tail is None else f", {_written(self._tail)}"

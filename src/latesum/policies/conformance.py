@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -310,7 +311,8 @@ def bad_input_is_refused(policy: Policy, rng: np.random.Generator, steps: int) -
     _refuses(lambda: lived.tell(0, 0, 0.0), "a play of no rounds")
     _refuses(lambda: lived.tell(0, -5, 0.0), "negative rounds")
     _refuses(lambda: lived.tell(0, 1, float("nan")), "a total that is not a number")
-    _refuses(lambda: lived.tell(0, 1, 0.0, "fun"), "an unknown purpose")  # type: ignore[arg-type]
+    unknown: Any = "fun"
+    _refuses(lambda: lived.tell(0, 1, 0.0, unknown), "an unknown purpose")
     _refuses(lambda: lived.tell(0, 1, 0.0, "learn", 0), "a block without a number")
     _refuses(lambda: lived.drop(policy.n_arms), "dropping an arm that does not exist")
     _refuses(lambda: lived.estimates(1.0), "a confidence level of 1")

@@ -198,8 +198,9 @@ class Flow(Policy):
         if known:
             return max(known, key=values.__getitem__)  # ties go by the order of the first tries
         previous = self._balance.previous  # nothing at all is known: go on
-        stays = previous is not None and previous not in self._dropped
-        return previous if stays else self._in_order()[0]  # type: ignore[return-value]
+        if previous is None or previous in self._dropped:
+            return self._in_order()[0]
+        return previous
 
     def _in_order(self) -> list[int]:
         return [arm for arm in self._order if arm not in self._dropped]
@@ -257,9 +258,6 @@ class Flow(Policy):
         return list(map(max, means, self._balance.means(1.0 + self.caution)))
 
     # What it says.
-
-    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        return self._estimates(level)[arm]
 
     def _estimates(self, level: float) -> list[tuple[float | None, float, float, int]]:
         means = self._balance.means()

@@ -90,7 +90,7 @@ class CompositeWorld(World):
         return float(arrived + source.reward.draw_sum(rounds - last, self._rng))
 
     def _arrive(self, rewards: Floats, delay: Delay) -> float:
-        """What has arrived of rewards earned 0, 1, 2, ... rounds before now; the rest is carried."""
+        """What has arrived of rewards earned 0, 1, ... rounds before now; the rest is carried."""
         count, largest = len(rewards), delay.table.spread
         if count == 0:
             return 0.0

@@ -304,8 +304,8 @@ def reward_text(reward: Reward) -> float | str:
         return float(reward.mean)
     for name, builder in _REWARDS.items():
         if type(reward) is builder:
-            fields = dataclasses.fields(builder)  # type: ignore[arg-type]
-            values = [getattr(reward, each.name) for each in fields]
+            kind: Any = builder  # a dataclass
+            values = [getattr(reward, each.name) for each in dataclasses.fields(kind)]
             return f"{name}({', '.join(_value_text(value) for value in values)})"
     raise InvalidInput(
         f"{reward!r} cannot be written to a file; take one of {', '.join(sorted(_REWARDS))}."
