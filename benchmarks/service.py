@@ -65,7 +65,7 @@ class Served:
                 break
         words = said.split()
         self.address = next(word for word in words if word.startswith("http://")).rstrip("/")
-        self.token = next(word for word in words if word.startswith("latesum_"))
+        self.token = (folder / "first-token").read_text().strip()
 
     def __enter__(self) -> Served:
         return self

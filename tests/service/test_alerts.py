@@ -297,7 +297,7 @@ def test_sessions_and_webhooks_on_both_kinds_of_database(store_address):
         tokens, sessions = Tokens(store), Sessions(store)
         secret = sessions.new(tokens.find(tokens.new("ada", "admin")), timedelta(hours=1))
         assert sessions.find(secret).name == "ada"
-        sessions.end_id(sessions.all()[0].id)
+        sessions.end(sessions.all()[0].id)
         assert sessions.find(secret) is None
         kept = Webhooks(store)
         made = kept.new("chat", "https://hooks.example.com/x", by="ada")

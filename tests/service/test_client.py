@@ -78,10 +78,10 @@ def test_the_whole_round(client, tmp_path):
     assert client.status("banner")["state"] == "running"
     assert client.estimates("banner")[0]["mean"] is not None
     assert client.explain("banner", 1)[-1].startswith("1: red")
-    client.pin("banner", "blue", buckets=2, reason="a test")
-    client.resume("banner", reason="a test")
-    client.remove_option("banner", "blue", reason="a test")
-    client.finish("banner", reason="a test")
+    client.act("banner", "pin", option="blue", buckets=2, reason="a test")
+    client.act("banner", "resume", reason="a test")
+    client.act("banner", "remove-option", option="blue", reason="a test")
+    client.act("banner", "finish", reason="a test")
     kinds = [event["kind"] for event in client.history("banner")]
     assert kinds[-4:] == ["pin", "resume", "remove-option", "finish"]
 
@@ -94,7 +94,7 @@ def test_an_option_comes_with_the_winner(client):
             break
         client.record("banner", bucket, rounds=1000, total=300 if shown.option == "red" else 700)
     assert named == client.status("banner")["winner"] == "blue"
-    client.finish("banner", reason="a test")
+    client.act("banner", "finish", reason="a test")
     assert client.option("banner").winner is None  # it is kept already
 
 
@@ -121,8 +121,8 @@ def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way)
     losing(client.create, "banner", **SETTINGS)
     losing(client.option, "banner", 1)
     assert losing(client.record, "banner", 1, total=3).verdict == "same"  # the fourth time it is
-    losing(client.pause, "banner", reason="a test")
-    losing(client.pin, "banner", "red", reason="a test")
+    losing(client.act, "banner", "pause", reason="a test")
+    losing(client.act, "banner", "pin", option="red", reason="a test")
     kinds = [event["kind"] for event in client.history("banner")]
     assert kinds == ["decision", "record", "pause", "pin"]
 

@@ -119,7 +119,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
         rows.append(f"{label},5000,{world.play(('red', 'blue').index(shown), 5000):.0f}")
         clock.next_day()
         if day == 0:  # the first total is typed, the others come as a file
-            page.click("text=Bring in totals")
+            page.click("text=Import totals")
             assert page.input_value("#record-bucket") == first_day
             page.fill("#record-rounds", "5000")
             page.fill("#record-total", rows[0].split(",")[2])
@@ -128,7 +128,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
         if day == 6:
             file = tmp_path / "report.csv"
             file.write_text("bucket,rounds,total\n" + "\n".join([*rows, "2026-12-01,1,1"]))
-            page.click("text=Bring in totals")
+            page.click("text=Import totals")
             page.set_input_files("#file", file)
             page.click("#check")
             page.wait_for_selector("#verdicts td.bad")
@@ -205,7 +205,7 @@ def test_every_act(visitor, site):
     page.wait_for_selector("#now[data-state=archived]")
     visitor.act("reopen", "twelve")
     page.wait_for_selector("#now[data-state=running]")
-    visitor.follow("text=The whole history")
+    visitor.follow("text=History")
     page.select_option("#kind", "people")
     visitor.follow(".filter button")
     told = page.inner_text(".history")

@@ -182,7 +182,7 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
     page.wait_for_selector("#now[data-state=running]")
     assert {act.region for act in campaign.state().actions} == {"", "north", "south", "west"}
 
-    page.click("text=Bring in totals")
+    page.click("text=Import totals")
     assert page.input_value("#record-region") == "north"
     for region, total in (("north", "400"), ("south", "210"), ("west", "100")):
         assert page.input_value("#record-region") == region  # the next one is offered
@@ -263,7 +263,7 @@ def test_from_a_plan_to_a_winner_with_regions_by_the_page_alone(
         if day % 4 == 3:
             file = tmp_path / "report.csv"
             file.write_text("date,region,rounds,total\n" + "\n".join(rows))
-            page.click("text=Bring in totals")
+            page.click("text=Import totals")
             page.set_input_files("#file", file)
             page.click("#check")
             page.wait_for_selector("text=Nothing is stored yet")

@@ -1,7 +1,7 @@
 """`latesum.Client`: a thin client of the service, which may be retried without harm.
 
 Everything that it sends may be sent twice: totals are set and not added, a decision is taken once,
-a campaign is made once by its name, and every act carries a key under which it happens once. So when
+a campaign is made once by its name, and every action has a key under which it happens once. So when
 an answer is lost the client asks again, and nothing is counted twice.
 """
 
@@ -25,12 +25,13 @@ from latesum import _extras
 from latesum._checks import InvalidInput
 from latesum.errors import ServiceError, Unreachable
 
-__all__ = ["Client", "RowVerdict", "ServiceError", "Shown", "Unreachable"]
+__all__ = ["Client", "ServiceError", "Shown", "Unreachable"]
 
 if TYPE_CHECKING:
     import httpx
 
-    from latesum.campaigns.vocabulary import Purpose, Verdict
+    from latesum.campaigns.recording import Recorded
+    from latesum.campaigns.vocabulary import Purpose
     from latesum.files import FileForm
 
 #: The token, unless it is handed over; never an argument of a command, which others can see.
@@ -66,36 +67,6 @@ class Shown(NamedTuple):
     ends: datetime | None = None
     fallback: bool = False
     winner: str | None = None
-
-
-class RowVerdict(NamedTuple):
-    """What became of a record: new, same, revised or too late.
-
-    Args:
-        bucket: Which bucket.
-        label: How it is called.
-        verdict: What became of it.
-        marks: What is unusual about it.
-        note: The same in a sentence.
-        region: Empty in a campaign without regions.
-        rounds: As they were read.
-        total: As it was read.
-        shown: The option that the bucket is credited to.
-        was_rounds: What was known before, where it changes; likewise `was_total` and `was_shown`.
-    """
-
-    bucket: int
-    label: str
-    verdict: Verdict
-    marks: tuple[str, ...] = ()
-    note: str = ""
-    region: str = ""
-    rounds: int | None = None
-    total: float | None = None
-    shown: str = ""
-    was_rounds: int | None = None
-    was_total: float | None = None
-    was_shown: str | None = None
 
 
 class Client:
@@ -165,9 +136,13 @@ class Client:
         return found
 
     def option(
-        self, campaign: str, bucket: Bucket | None = None, *, region: str | None = None,
+        self,
+        campaign: str,
+        bucket: Bucket | None = None,
+        *,
+        region: str | None = None,
         fallback: str | None = None,
-    ) -> Shown:  # fmt: skip
+    ) -> Shown:
         """The option to show; kept for as long as the service says.
 
         Args:
@@ -214,7 +189,7 @@ class Client:
         region: str | None = None,
         overwrite_final: bool = False,
         allow_out_of_range: bool = False,
-    ) -> RowVerdict:
+    ) -> Recorded:
         """Set what is known of a bucket; when this returns, it is durable.
 
         Args:
@@ -224,9 +199,13 @@ class Client:
             allow_out_of_range: The total is right, though out of its range.
         """
         body = {
-            "rounds": rounds, "total": total, "status": status, "shown": shown,
-            "overwrite_final": overwrite_final, "allow_out_of_range": allow_out_of_range,
-        }  # fmt: skip
+            "rounds": rounds,
+            "total": total,
+            "status": status,
+            "shown": shown,
+            "overwrite_final": overwrite_final,
+            "allow_out_of_range": allow_out_of_range,
+        }
         given = {key: value for key, value in body.items() if value not in (None, False)}
         where = () if region is None else ("regions", region)
         found = self._json("PUT", _path(campaign, *where, "buckets", _text(bucket)), json=given)
@@ -243,7 +222,7 @@ class Client:
         allow_out_of_range: bool = False,
         form: FileForm | None = None,
         only_this_file: bool = False,
-    ) -> list[RowVerdict]:
+    ) -> list[Recorded]:
         """Set many buckets, all or none.
 
         Args:
@@ -256,10 +235,12 @@ class Client:
             only_this_file: The campaign does not remember it.
         """
         parameters: dict[str, Any] = {
-            "dry_run": dry_run, "skip_unknown": skip_unknown,
-            "overwrite_final": overwrite_final, "allow_out_of_range": allow_out_of_range,
+            "dry_run": dry_run,
+            "skip_unknown": skip_unknown,
+            "overwrite_final": overwrite_final,
+            "allow_out_of_range": allow_out_of_range,
             "only_this_file": only_this_file,
-        }  # fmt: skip
+        }
         if form is not None:
             parameters |= {**form.to_json(), "columns": form.columns_text or None}
         body: dict[str, Any]
@@ -319,26 +300,6 @@ class Client:
         body = {"reason": reason, **arguments}
         answer = self._json("POST", path, json=body, headers=headers)
         return str(answer.get("note", ""))
-
-    def pause(self, campaign: str, *, reason: str) -> str:
-        """Keep showing the present option until `resume`; what to know about it."""
-        return self.act(campaign, "pause", reason=reason)
-
-    def resume(self, campaign: str, *, reason: str) -> str:
-        """Let the policy decide again. A pin goes on after a pause; without a pause it ends."""
-        return self.act(campaign, "resume", reason=reason)
-
-    def pin(self, campaign: str, option: str, *, buckets: int = 1, reason: str) -> str:
-        """Show this option in the next buckets that are decided."""
-        return self.act(campaign, "pin", option=option, buckets=buckets, reason=reason)
-
-    def remove_option(self, campaign: str, option: str, *, reason: str) -> str:
-        """Take an option away, until it is restored."""
-        return self.act(campaign, "remove-option", option=option, reason=reason)
-
-    def finish(self, campaign: str, option: str | None = None, *, reason: str) -> str:
-        """End the campaign with an option, by default the one that looks best."""
-        return self.act(campaign, "finish", option=option, reason=reason)
 
     # Sending.
 
@@ -410,8 +371,10 @@ def _plain(bucket: Bucket) -> int | str:
     return bucket if isinstance(bucket, int) else _text(bucket)
 
 
-def _verdict(found: dict[str, Any]) -> RowVerdict:
-    row = RowVerdict(**{name: found[name] for name in RowVerdict._fields if name in found})
+def _verdict(found: dict[str, Any]) -> Recorded:
+    from latesum.campaigns.recording import Recorded  # an option is asked for without it
+
+    row = Recorded(**{name: found[name] for name in Recorded._fields if name in found})
     return row._replace(marks=tuple(row.marks))
 
 

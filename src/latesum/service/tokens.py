@@ -245,12 +245,8 @@ class Sessions:
         with self._engine.connect() as connection:
             rows = connection.execute(self._living(query).order_by(columns.created_at, columns.id))
             return [
-                Session(
-                    row.id, row.name, row.token, datetime.fromisoformat(row.created_at),
-                    datetime.fromisoformat(row.expires_at),
-                )
-                for row in rows
-            ]  # fmt: skip
+                Session(*row[:3], *(datetime.fromisoformat(at) for at in row[3:])) for row in rows
+            ]
 
     def end(self, secret_or_id: str) -> None:
         """End a session, given by its secret or by its id; one that has ended stays so."""
@@ -261,11 +257,6 @@ class Sessions:
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             connection.execute(delete(_sessions).where(its))
             connection.commit()
-
-    def end_id(self, id: str) -> None:
-        """End a session, given by its id; refused if there is none."""
-        known_name(id, [each.id for each in self.all()], "session")
-        self.end(id)
 
     def _living(self, query: Select[Any]) -> Select[Any]:
         now = _text(datetime.now(UTC))
