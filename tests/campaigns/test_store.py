@@ -47,8 +47,6 @@ class TestContract:
         assert store.log(one.id) == written
         assert [event.sequence for event in written] == [1, 2, 3, 4, 5]
         assert store.log(one.id, after=3) == written[3:]
-        assert store.decisions(one.id, 2) == {"": written[1]}
-        assert store.decisions(one.id, 99) == {}
         assert store.find("one").head == 5
 
     def test_2_a_reader_does_not_block_a_writer_nor_see_half_of_its_work(self, store):

@@ -34,7 +34,7 @@ from latesum.campaigns.recording import (
     check_rows,
     why_unknown,
 )
-from latesum.campaigns.state import Append, CampaignState, Decision, Event, decision_of
+from latesum.campaigns.state import Append, CampaignState, Decision, Event
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
@@ -160,13 +160,13 @@ class Campaign:
                 each field means.
             store: Where it is kept: a path, an address or an open store.
             clock: What time it is.
-            given: The fields of the config, in place of `config`. Timed buckets start now,
+            given: The fields of the configuration, in place of `config`. Timed buckets start now,
                 unless a `start` is given.
         """
         if config is None:
             config = CampaignConfig.read(given, now=clock())
         elif given:
-            raise InvalidInput("give the config, or their fields, and not both.")
+            raise InvalidInput("give the configuration, or its fields, and not both.")
         opened, owns = _opened(store)
         stored = opened.create(config.name, config.to_json(), clock())
         return cls(opened, stored, clock, owns_store=owns)
@@ -248,17 +248,12 @@ class Campaign:
         """
         regions = self.config.regions or ("",)
         with self._lock:
-            now = self.clock()
-            if when is not None:
-                number = self.config.buckets.number(when)
-                found = self.store.decisions(self.stored.id, number)
-                if found.keys() >= set(regions):
-                    options = self.current_config().options
-                    return {region: decision_of(found[region], options) for region in regions}
-            state = self._refreshed()
+            now, state = self.clock(), self._refreshed()
+            if when is not None and (taken := state.taken(state.config.buckets.number(when))):
+                return taken
             bucket = bucket_to_decide(state, when, now)
-            if all(bucket in part.decisions for part in state.parts.values()):
-                return {region: part.decisions[bucket] for region, part in state.parts.items()}
+            if taken := state.taken(bucket):
+                return taken
             if state.finished is not None:
                 return {region: final_decision(state, bucket, region) for region in regions}
             check_open(state)
@@ -277,7 +272,7 @@ class Campaign:
                 for region, part in state.parts.items():
                     if bucket not in part.decisions:
                         state.write(writer.append, choices[region])
-                return {region: part.decisions[bucket] for region, part in state.parts.items()}
+                return state.taken(bucket)
 
     def _misses(self, state: CampaignState, bucket: int) -> bool:
         """Whether no one asked for some buckets before this one, in a region."""

@@ -7,10 +7,9 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import cached_property
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.deciding import (
@@ -23,9 +22,11 @@ from latesum.campaigns.deciding import (
 )
 from latesum.campaigns.health import count_visits
 from latesum.campaigns.state import CampaignState
-from latesum.markets import Effect, MarketSummary, Winner, summarize, winner
 from latesum.policies import Estimate, Policy
 from latesum.policies.estimates import may_be_best
+
+if TYPE_CHECKING:  # a policy's campaign does not load the model, nor `next` SciPy
+    from latesum.markets import Effect, MarketSummary, Winner
 
 #: Below this probability of being best an option of a market is behind.
 MIN_CANDIDATE = 0.05
@@ -119,10 +120,14 @@ class MarketKnowledge:
     @cached_property
     def summary(self) -> MarketSummary:
         """What the model has found."""
+        from latesum.markets import summarize
+
         return summarize(self.rows, self._following, self.market)
 
     @cached_property
     def _winner(self) -> Winner:
+        from latesum.markets import winner
+
         return winner(self.rows, self._following, self.market)
 
     def _effects(self, region: str | None = None) -> list[Effect]:
@@ -256,7 +261,7 @@ def interval(effect: Effect, level: float) -> tuple[float, float]:
 
 def deviation(low: float, high: float, level: float) -> float:
     """The standard deviation of a normal law with this interval."""
-    return float((high - low) / (2 * ndtri((1 + level) / 2)))
+    return (high - low) / (2 * NormalDist().inv_cdf((1 + level) / 2))
 
 
 def compare(
@@ -280,13 +285,15 @@ def compare(
             continue
         ratio = row.mean / quo.mean
         own, other = (deviation(each.low, each.high, level) for each in (row, quo))
-        half = float(ndtri((1 + level) / 2)) * math.hypot(own, ratio * other) / quo.mean
+        half = NormalDist().inv_cdf((1 + level) / 2) * math.hypot(own, ratio * other) / quo.mean
         found.append(Comparison(chance, ratio - 1, ratio - 1 - half, ratio - 1 + half))
     return found
 
 
 def _probabilities(racing: list[Estimate], level: float) -> dict[int, float] | None:
     """The probability of being best of each arm; None unless something is known of all."""
+    from scipy.special import ndtr
+
     if any(row.mean is None for row in racing):
         return None
     means = np.array([row.mean for row in racing], dtype=float)

@@ -123,8 +123,6 @@ def likely_means(
     >>> low < 7500 < high
     True
     """
-    from scipy.special import fdtri
-
     known = np.array([play.total is not None for play in plays], dtype=bool)
     totals = np.array([play.total for play in plays if play.total is not None], dtype=np.float64)
     switches = sum(one.arm != other.arm for one, other in itertools.pairwise(plays))
@@ -137,6 +135,8 @@ def likely_means(
         or freedom < 1
     ):
         return None
+    from scipy.special import fdtri
+
     rounds = np.array([play.rounds for play in plays], dtype=np.float64)
     # The variance of a total is about its mean; which of the options it came from matters little.
     weights = 1 / np.sqrt(rounds[known] * totals.sum() / rounds[known].sum())

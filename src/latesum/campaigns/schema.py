@@ -6,7 +6,6 @@ from sqlalchemy import (
     DDL,
     Column,
     ForeignKey,
-    Index,
     Integer,
     MetaData,
     String,
@@ -52,7 +51,6 @@ log = Table(
     # The region that the event is about; empty in a campaign without regions, and if it is about
     # all.
     Column("region", String(64), nullable=False, server_default=text("''")),
-    Index("log_by_bucket", "campaign", "bucket"),
 )
 # One decision for a bucket of a region, however many processes ask at once. It is written out
 # because the condition of an `Index` would load the dialect of PostgreSQL at every start.

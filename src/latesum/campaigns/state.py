@@ -185,6 +185,12 @@ class CampaignState:
         """The part of a region, or all where it is not named."""
         return [self.parts[region]] if region else list(self.parts.values())
 
+    def taken(self, bucket: int) -> dict[str, Decision]:
+        """The decisions for a bucket, by region; empty where one is still to be taken."""
+        found = {region: part.decisions.get(bucket) for region, part in self.parts.items()}
+        taken = {region: each for region, each in found.items() if each is not None}
+        return taken if len(taken) == len(found) else {}
+
     def recorded(self, bucket: int) -> bool:
         """Whether something is recorded for a bucket, in all regions."""
         return all(part.value(bucket).recorded for part in self.parts.values())

@@ -234,15 +234,6 @@ class Store:
             row = connection.execute(query.order_by(table.c.sequence.desc()).limit(1)).first()
         return None if row is None else _event(row)
 
-    def decisions(self, campaign: int, bucket: int) -> dict[str, Event]:
-        """The decisions for a bucket that were taken, by region."""
-        table = schema.log
-        query = select(table).where(
-            table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
-        )
-        with self.engine.connect() as connection:
-            return {row.region: _event(row) for row in connection.execute(query)}
-
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
         """Be the one who writes to a campaign; all is written at the end of the block, or nothing."""
