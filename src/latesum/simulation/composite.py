@@ -83,7 +83,7 @@ class CompositeWorld(World):
         super().__init__(problem._sources, rng, **start)
 
     def _send(self, source: RewardSource, rounds: int) -> float:
-        arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
+        arrived = self._take_carried(rounds)
         last = min(rounds, source.table.spread)
         rewards = source.reward.draw(last, self._rng)
         arrived += self._arrive(rewards, source.delay)

@@ -12,6 +12,7 @@ cohorts (`latesum.simulation.cohorts`), and a block costs about the square root 
 
 from __future__ import annotations
 
+import functools
 import heapq
 import statistics
 from itertools import pairwise
@@ -29,6 +30,14 @@ from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
 _MAX_DRAWN = 2000
 #: Rewards in flight are kept by blocks of rounds, 2 to this power each.
 _BLOCK = 12
+
+
+@functools.cache
+def _kernels() -> Any:
+    """Compiled at first use: importing latesum stays fast."""
+    from latesum.simulation import kernels
+
+    return kernels
 
 
 class RewardSource(NamedTuple):
@@ -62,10 +71,6 @@ class World:
         status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> None:
-        # Compiled at first use: importing latesum stays fast.
-        from latesum.simulation import kernels
-
-        self._kernels = kernels
         self._sources = sources
         self._rng = rng
         self.rounds_played = at
@@ -78,15 +83,6 @@ class World:
         self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
         if status_quo is not None:
             self._fill(status_quo)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all but the compiled module."""
-        return {name: value for name, value in vars(self).items() if name != "_kernels"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        from latesum.simulation import kernels
-
-        vars(self).update(state, _kernels=kernels)
 
     @property
     def outstanding(self) -> float:
@@ -125,12 +121,12 @@ class World:
         uniforms = rng.random(one_by_one)
         if mean is not None:
             rewards = None
-            arrived, late = self._kernels.spill_bernoulli(
+            arrived, late = _kernels().spill_bernoulli(
                 self._carry, rounds, uniforms, mean, table.cdf, table.guide, self._beyond
             )
         else:
             rewards = source.reward.draw(one_by_one, rng)
-            arrived, late = self._kernels.spill_rewards(
+            arrived, late = _kernels().spill_rewards(
                 self._carry, rounds, rewards, uniforms, table.cdf, table.guide, self._beyond
             )
         if late:
@@ -149,13 +145,17 @@ class World:
             )
         return float(arrived)
 
+    def _take_carried(self, rounds: int) -> float:
+        """What was due in the next rounds."""
+        return float(_kernels().take_arrivals(self._carry, rounds)) if len(self._carry) else 0.0
+
     def _send_long(self, source: RewardSource, rounds: int) -> float:
         """The same where delays are longer than a table: the plays are kept in cohorts.
 
         Where few plays pay, these are drawn one by one: what arrives in the block is due with all
         the rest.
         """
-        arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
+        arrived = self._take_carried(rounds)
         cohorts, reward = self._cohorts_of(source)
         mean = 1.0 if source.bernoulli_mean is None else source.bernoulli_mean
         rng, end = self._rng, self.rounds_played
