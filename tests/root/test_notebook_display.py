@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import latesum
-from latesum import _extras, _progress, attributed, delays, progress_bar
+from latesum import _extras, _progress, attributed, delays
+from latesum.experiments import progress_bar
 
 PROBLEM = latesum.Problem([0.3, 0.7], "uniform(0, 20)")
 
