@@ -1,4 +1,4 @@
-"""What the charts of the page show, as plain values: `static/charts.js` draws them with Chart.js."""
+"""What the charts of the page show, as plain values that `static/charts.js` draws."""
 
 from __future__ import annotations
 

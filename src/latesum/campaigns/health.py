@@ -1,11 +1,12 @@
-"""A campaign's health: what is wrong or worrying at this moment, each with what to do about it.
+"""A campaign's health: what is wrong or worrying now, each with what to do about it.
 
-It is one computed thing. `next`, `status`, the list, the page, `/metrics` and other programs show it;
+It is computed once. `next`, `status`, the list, the page, `/metrics` and other programs show it;
 none of them finds out anything by itself.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -26,15 +27,16 @@ from latesum.campaigns.state import CampaignState
 from latesum.campaigns.vocabulary import HealthLevel
 
 #: After this many buckets without a new report, a question or a change, something may be forgotten.
-MOST_SILENT = 3
-MOST_CARRIED = 3
+MAX_SILENT = 3
+MAX_CARRIED = 3
 MAX_PAUSED = 7
 #: Of the last decisions, those that are looked at for buckets that were not asked for.
 _LAST_DECISIONS = 10
-_FEWEST = 3
+_MIN_ROUNDS = 3
 #: Bytes that are left for the store: below the first a warning, below the second an alarm.
 LITTLE_SPACE = 500_000_000
 NO_SPACE = 50_000_000
+_RANK = {"alarm": 0, "warning": 1, "note": 2}
 
 
 class Finding(NamedTuple):
@@ -42,7 +44,7 @@ class Finding(NamedTuple):
 
     Args:
         code: What it is, for programs.
-        level: "alarm": it must be seen to now. "warning": it should be seen to. "note": good to know.
+        level: "alarm": look at it now. "warning": look at it. "note": good to know.
         sentence: What it is and what to do.
         command: The command of `latesum campaign` that does it; empty if there is none.
     """
@@ -58,21 +60,8 @@ class Finding(NamedTuple):
         return self.sentence + (f" (`latesum campaign {self.command}`)" if self.command else "")
 
 
-def worst_level(findings: list[Finding]) -> HealthLevel | None:
-    """The level of the worst finding; None if there is none.
-
-    >>> worst_level([Finding("paused", "warning", "..."), Finding("season", "note", "...")])
-    'warning'
-    """
-    levels: tuple[HealthLevel, ...] = ("alarm", "warning", "note")
-    return next((level for level in levels if any(f.level == level for f in findings)), None)
-
-
 def unreadable(error: Exception) -> Finding:
     """The finding about a campaign that cannot be opened, such as one whose policy is missing here.
-
-    Args:
-        error: What was raised.
 
     >>> unreadable(ValueError("there is no policy 'mine'")).sentence
     "This campaign cannot be read here, so nothing is decided for it: there is no policy 'mine'."
@@ -80,18 +69,11 @@ def unreadable(error: Exception) -> Finding:
     said = str(error).rstrip(".") or type(error).__name__
     if not isinstance(error, ValueError):
         said = f"{type(error).__name__}: {said}"
-    return Finding(
-        "unreadable",
-        "alarm",
-        f"This campaign cannot be read here, so nothing is decided for it: {said}.",
-    )
+    sentence = f"This campaign cannot be read here, so nothing is decided for it: {said}."
+    return Finding("unreadable", "alarm", sentence)
 
 
-def find_health(
-    state: CampaignState,
-    now: datetime,
-    free_bytes: int | None,
-) -> list[Finding]:
+def find_health(state: CampaignState, now: datetime, free_bytes: int | None) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 
     Args:
@@ -105,7 +87,7 @@ def find_health(
         regions: dict[Finding, list[str]] = {}
         for region, part in state.parts.items():
             completeness = Completeness(part, now)
-            for look in (_learning, _not_asked, _planned_end, _paused, _data, _comparison, _rounds):
+            for look in (_learning, _not_asked, _planned_end, _ordered, _data, _compared, _rounds):
                 for finding in look(part, completeness):
                     regions.setdefault(finding, []).append(region)
         for finding, where in regions.items():
@@ -115,12 +97,11 @@ def find_health(
         own_delay = find_own_delay(state, now)
         if own_delay is not None and own_delay.off:
             found.append(_delay_off(own_delay))
-    rank = {"alarm": 0, "warning": 1, "note": 2}
-    return sorted(found, key=lambda finding: rank[finding.level])
+    return sorted(found, key=lambda finding: _RANK[finding.level])
 
 
 def without_doubts(findings: list[Finding]) -> list[Finding]:
-    """The findings once a winner is named: that is not done before the doubt it would be asked to wait for is over."""
+    """The findings once a winner is named, which waits until options were seen twice."""
     return [each for each in findings if each.code != "seen once"]
 
 
@@ -140,18 +121,14 @@ def _market(state: CampaignState, now: datetime) -> Iterator[Finding]:
 
 
 def _store(free_bytes: int | None) -> Iterator[Finding]:
-    if free_bytes is None or free_bytes >= LITTLE_SPACE:
-        return
-    level: HealthLevel = "alarm" if free_bytes < NO_SPACE else "warning"
-    yield Finding(
-        "store nearly full",
-        level,
-        (
-            f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is full, "
-            "nothing can be decided or recorded. Make room, or move the campaigns."
-        ),
-        "move",
-    )
+    if free_bytes is not None and free_bytes < LITTLE_SPACE:
+        yield Finding(
+            "store nearly full",
+            "alarm" if free_bytes < NO_SPACE else "warning",
+            f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is "
+            "full, nothing can be decided or recorded. Make room, or move the campaigns.",
+            "move",
+        )
 
 
 def _delay_off(own: OwnDelay) -> Finding:
@@ -160,28 +137,18 @@ def _delay_off(own: OwnDelay) -> Finding:
     One that is too long costs little: rewards after a switch are then waited for longer.
     """
     assert own.told is not None
+    too_short = own.told < own.low
     level: HealthLevel = "warning"
     if own.source == "switches":
-        level = "warning" if own.told < own.low else "note"
-        effect = (
-            "options look better or worse than they are after a switch"
-            if own.told < own.low
-            else "blocks are longer than they need to be"
-        )
+        effect = "options look better or worse than they are after a switch"
+        if not too_short:
+            effect, level = "blocks are longer than they need to be", "note"
         remedy = "--parameter mean_delay=..."
     else:
-        effect = (
-            "totals are scaled up too much"
-            if own.told > own.high
-            else "totals are scaled up too little"
-        )
+        effect = f"totals are scaled up too {'much' if own.told > own.high else 'little'}"
         remedy = "--completeness ..."
-    return Finding(
-        "delay off",
-        level,
-        f"{own.sentence} So {effect}: correct it.",
-        f"change {remedy}",
-    )
+    sentence = f"{own.sentence} So {effect}: correct it."
+    return Finding("delay off", level, sentence, f"change {remedy}")
 
 
 def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
@@ -196,20 +163,13 @@ def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Find
     if not reports or length is None:
         return
     newest, usual = max(reports), usual_interval(sorted(set(reports)))
-    if completeness.now - newest >= max(MOST_SILENT * length, 2 * usual):
-        yield Finding(
-            "data stale",
-            "alarm",
-            " ".join(
-                [
-                    f"The last total came in {span_since(newest, completeness.now)} ago, on "
-                    f"{date_of(newest, state.config)}: is the import still running? "
-                    "Bring in totals, or finish the campaign.",
-                    *refused,
-                ]
-            ),
-            "import FILE",
+    if completeness.now - newest >= max(MAX_SILENT * length, 2 * usual):
+        stale = (
+            f"The last total came in {span_since(newest, completeness.now)} ago, on "
+            f"{date_of(newest, state.config)}: is the import still running? "
+            "Import totals, or finish the campaign."
         )
+        yield Finding("data stale", "alarm", " ".join([stale, *refused]), "import FILE")
 
 
 def _refused_imports(state: CampaignState, newest: datetime | None) -> list[str]:
@@ -235,34 +195,26 @@ def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Fin
         return
     word = bucket_word(state.config)
     missed = buckets.number(completeness.now) - last
-    if missed > MOST_CARRIED:
-        shown = state.decisions[last]
-        yield Finding(
-            "not asked for",
-            "warning",
-            (
-                f"No one has asked what to show since {shown.label}, {missed} {word}s ago; {shown.option} is "
-                f"taken to have gone on. If the campaign still runs, ask once in every {word}; otherwise finish "
-                "it."
-            ),
-            "next",
-        )
-        return
-    questions = [decision for decision in state.decisions.values() if decision.source != "reported"]
-    asked = [decision.bucket for decision in questions if decision.source != "carried"]
-    # What was reported of the time before the first question, and went on until then, could not be asked for.
+    questions = [each for each in state.decisions.values() if each.source != "reported"]
+    asked = [each.bucket for each in questions if each.source != "carried"]
+    # What went on before the first question could not be asked for.
     newest = [each for each in questions if asked and each.bucket >= asked[0]][-_LAST_DECISIONS:]
-    carried = sum(decision.source == "carried" for decision in newest)
-    if carried >= MOST_CARRIED:
-        yield Finding(
-            "not asked for",
-            "warning",
-            (
-                f"{carried} of the last {len(newest)} {word}s were not asked for, so what ran is taken to have "
-                f"gone on and the policy could not choose: ask once in every {word}."
-            ),
-            "next",
+    carried = sum(each.source == "carried" for each in newest)
+    if missed > MAX_CARRIED:
+        shown = state.decisions[last]
+        sentence = (
+            f"No one has asked what to show since {shown.label}, {missed} {word}s ago; "
+            f"{shown.option} is taken to have gone on. If the campaign still runs, ask once in "
+            f"every {word}; otherwise finish it."
         )
+    elif carried >= MAX_CARRIED:
+        sentence = (
+            f"{carried} of the last {len(newest)} {word}s were not asked for, so what ran is taken "
+            f"to have gone on and the policy could not choose: ask once in every {word}."
+        )
+    else:
+        return
+    yield Finding("not asked for", "warning", sentence, "next")
 
 
 def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
@@ -277,69 +229,59 @@ def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[F
         played += 1 if config.is_market else completeness.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
-            break
-    else:
-        return
-    ago = "now" if past == 0 else f"{counted(past, bucket_word(config))} ago"
-    planned = counted(f"{horizon:,.0f}", bucket_word(config) if config.is_market else "visitor")
-    yield Finding(
-        "planned end passed",
-        "warning",
-        (
-            f"The planned end, {planned}, was {ago} ({config.buckets.label(bucket)}). Finish the "
-            "campaign, or extend it."
-        ),
-        'change --parameter "horizon=..."',
-    )
+            ago = "now" if past == 0 else f"{counted(past, bucket_word(config))} ago"
+            unit = bucket_word(config) if config.is_market else "visitor"
+            yield Finding(
+                "planned end passed",
+                "warning",
+                f"The planned end, {counted(f'{horizon:,.0f}', unit)}, was {ago} "
+                f"({config.buckets.label(bucket)}). Finish the campaign, or extend it.",
+                'change --parameter "horizon=..."',
+            )
+            return
 
 
-def _paused(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _ordered(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    """A pause or a pin that may be forgotten."""
     word = bucket_word(state.config)
-    since = state.paused.sequence if state.paused is not None else None
-    if since is not None and state.paused is not None:
+    if state.paused is not None:
+        since, body = state.paused.sequence, state.paused.body
         paused = sum((each.sequence or 0) > since for each in state.decisions.values())
         if paused >= MAX_PAUSED:
-            body = state.paused.body
             yield Finding(
                 "paused long",
                 "warning",
-                (
-                    f"The campaign has been paused for {counted(paused, word)} (by {body['user']}: {body['reason']}); it "
-                    "learns nothing of other options meanwhile. If the reason is gone, resume it."
-                ),
+                f"The campaign has been paused for {counted(paused, word)} (by {body['user']}: "
+                f"{body['reason']}); it learns nothing of other options meanwhile. If the reason "
+                "is gone, resume it.",
                 "resume",
             )
     if state.pin is None:
         return
-    ordered = 0
-    for decision in reversed(state.decisions.values()):
-        if decision.source != "pinned":
-            break
-        ordered += 1
-    if ordered >= MAX_PAUSED:
+    decisions = reversed(state.decisions.values())
+    pinned = len(list(itertools.takewhile(lambda each: each.source == "pinned", decisions)))
+    if pinned >= MAX_PAUSED:
         yield Finding(
             "pinned long",
             "warning",
-            (
-                f"{state.config.options[state.pin.arm]} has been pinned for "
-                f"{counted(ordered, word)}, and stays so for {state.pin.left} more ({state.pin.reason}). If "
-                "the reason is gone, unpin it."
-            ),
+            f"{state.config.options[state.pin.arm]} has been pinned for {counted(pinned, word)}, "
+            f"and stays so for {state.pin.left} more ({state.pin.reason}). If the reason is gone, "
+            "unpin it.",
             "unpin",
         )
 
 
 def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
     config = state.config
-    if config.is_market and config.time_basis == "decision":
-        return  # the model knows how totals grow
     if config.time_basis == "decision":
+        if config.is_market:
+            return  # the model knows how totals grow
         yield Finding(
             "dated by decision",
             "warning",
             "The totals are dated by decision, not by arrival: a sale counts for the day of the "
-            "click. The policy takes them for arrivals and may find a wrong winner. Ask your source "
-            "for totals by conversion time and start a new campaign with them.",
+            "click. The policy takes them for arrivals and may find a wrong winner. Ask your "
+            "source for totals by conversion time and start a new campaign with them.",
         )
     growing = growing_totals(state, completeness)
     if growing is not None:
@@ -347,17 +289,16 @@ def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]
         yield Finding(
             "old totals grow",
             "warning",
-            (
-                f"{growing.totals} old totals kept growing more than {duration_text(growing.settled)} after "
-                f"their {bucket_word(config)} ended. Totals by arrival do not do that: your source may date "
-                "them by decision, which makes wrong winners. Ask it for totals by conversion time; or, if they "
-                "only fill up slowly, say so."
-            ),
+            f"{growing.totals} old totals kept growing more than {duration_text(growing.settled)} "
+            f"after their {bucket_word(config)} ended. Totals by arrival do not do that: your "
+            "source may date them by decision, which makes wrong winners. Ask it for totals by "
+            "conversion time; or, if they only fill up slowly, say so.",
             f'change --completeness "fit {7 * weeks} days"',
         )
 
 
-def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _compared(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    """What a comparison of the options takes for granted."""
     config = state.config
     if config.is_market:
         # It compares regions on the same days and knows weekdays; its winner waits for two periods.
@@ -365,39 +306,32 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
             yield Finding(
                 "effects that stay",
                 "note",
-                (
-                    "The method assumes that an option stays as good as it is: where effects change during the "
-                    "campaign, it can end on an option that is no longer the best. If a novelty may wear off, allow "
-                    "for it. No method here follows rates that go on changing: finish the campaign then and start a "
-                    "new one."
-                ),
+                "The method assumes that an option stays as good as it is: where effects change "
+                "during the campaign, it can end on an option that is no longer the best. If a "
+                "novelty may wear off, allow for it. No method here follows rates that go on "
+                "changing: finish the campaign then and start a new one.",
                 "change --parameter novelty=0.01",
             )
         return
-    visits = count_visits(state)
     once = [
         name
-        for arm, name in enumerate(config.options)
-        if visits[arm] == 1 and arm not in state.removed
+        for arm, (name, visits) in enumerate(zip(config.options, count_visits(state), strict=True))
+        if visits == 1 and arm not in state.removed
     ]
     if once and len(state.decisions) > 1:
-        verb = "was" if len(once) == 1 else "were"
         yield Finding(
             "seen once",
             "note",
-            (
-                f"{', '.join(once)} {verb} shown in one period only; what was special about that time is taken "
-                "for the option. Wait for a second period before you believe a difference."
-            ),
+            f"{', '.join(once)} {'was' if len(once) == 1 else 'were'} shown in one period only; "
+            "what was special about that time is taken for the option. Wait for a second period "
+            "before you believe a difference.",
         )
     if config.align is None and config.buckets.every in ("hour", "day") and state.decisions:
         yield Finding(
             "weekdays",
             "note",
-            (
-                "Options are compared on different days, so a good weekday may be taken for a good option. To "
-                "avoid that, change options only at the start of a week."
-            ),
+            "Options are compared on different days, so a good weekday may be taken for a good "
+            "option. To avoid that, change options only at the start of a week.",
             "change --align week",
         )
 
@@ -405,7 +339,7 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
 def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
     config = state.config
     rounds = [value.rounds for value in state.values.values() if value.rounds]
-    if len(rounds) < _FEWEST or config.is_market:  # it has no use for what was expected
+    if len(rounds) < _MIN_ROUNDS or config.is_market:  # it has no use for what was expected
         return
     mean = sum(rounds) / len(rounds)
     if 2 / 3 <= mean / config.expected_rounds <= 3 / 2:
@@ -413,11 +347,9 @@ def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Findin
     yield Finding(
         "rounds not as expected",
         "warning",
-        (
-            f"A {bucket_word(config)} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
-            f"{config.expected_rounds:,} as expected. Delays given in time were turned into visitors by "
-            "that; correct it, and give the horizon and the delays again with it."
-        ),
+        f"A {bucket_word(config)} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
+        f"{config.expected_rounds:,} as expected. Delays given in time were turned into visitors "
+        "by that; correct it, and give the horizon and the delays again with it.",
         f"change --expected-rounds {mean:.0f}",
     )
 

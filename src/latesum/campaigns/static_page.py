@@ -1,4 +1,4 @@
-"""The status of a campaign in HTML: a part of the service's page, and a file that needs nothing else."""
+"""The status of a campaign in HTML: a part of the service's page, and a file of its own."""
 
 from __future__ import annotations
 

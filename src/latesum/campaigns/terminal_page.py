@@ -64,8 +64,8 @@ def gain_sentence(status: Status) -> str:
     compared = "as much as" if size == "0" else f"{size} {'more' if gain > 0 else 'less'} than"
     # The unit is the campaign's own word, of which only one form is known.
     return (
-        f"So far, in {status.unit}: about {compared} if all options had been shown equally often, by the present "
-        "estimates."
+        f"So far, in {status.unit}: about {compared} if all options had been shown equally often, "
+        "by the present estimates."
     )
 
 
@@ -120,7 +120,8 @@ def timeline(status: Status, width: int) -> list[Text]:
         gap = " " * max(len(block) - len(first) - len(last), 1)
         lines.append(Text(f"{'':<{name_width}}  {first}" + (gap + last if len(block) > 1 else "")))
     if not regional:
-        return [*lines, Text("█ total known   ▒ awaited   × missing   ○ not as the policy decided")]
+        signs = "█ total known   ▒ awaited   × missing   ○ not as the policy decided"
+        return [*lines, Text(signs)]
     letters = "   ".join(f"{_letter(row.arm)} {row.name}" for row in status.options)
     return [*lines, Text(f"{letters}   (small: the total is awaited)")]
 

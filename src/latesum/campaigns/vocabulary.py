@@ -1,4 +1,4 @@
-"""The words of a campaign, each written once: the log, the service's models, client and page use them."""
+"""The words of a campaign, each written once."""
 
 from __future__ import annotations
 

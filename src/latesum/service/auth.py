@@ -2,8 +2,8 @@
 
 It is a middleware of the whole application and not a part of its routes, so that a route that was
 not protected on purpose is protected nevertheless. Only `/livez` needs no token. `/login` takes the
-token out of a form, begins a session, and puts the session's own secret in a cookie that scripts cannot
-read and other sites cannot send.
+token out of a form, begins a session, and puts the session's own secret in a cookie that scripts
+cannot read and other sites cannot send.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _MAX_SHORT_SECONDS = 3.0
 _LET_GO = 0.1
 #: Keys whose requests are counted for a rate limit.
 _MOST_REMEMBERED = 10_000
-#: In bytes; a body is read and checked in the loop that answers all requests, unless it is an upload.
+#: In bytes; unless it is an upload, a body is checked in the loop that answers all requests.
 _LARGEST_UNLESS_UPLOAD = 100_000
-#: Requests that are worked on at once; more are refused, so that those that are let in are answered soon.
+#: Requests that are worked on at once; more are refused, so that these are answered soon.
 MAX_REQUESTS = 256
 #: In the log: the letters of an address, and lines per second about requests that were refused.
 _MAX_LOGGED_PATH = 200
@@ -384,7 +384,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def login_page(status: int, problem: str = "") -> HTMLResponse:
-    """The form that asks for a token, with what was wrong. Its style is in it: files need a token."""
+    """The form that asks for a token. Its style is in it: files need a token."""
     style, policy = _login_style()
     page = _render.render("service/templates/login.html", style=Markup(style), problem=problem)
     headers = {"content-security-policy": policy, "cache-control": "no-store"}

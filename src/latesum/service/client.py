@@ -313,8 +313,8 @@ class Client:
     def _send_within(self, seconds: float, method: str, path: str, **sent: Any) -> httpx.Response:
         """The answer, or `Unreachable` if there is none after these seconds.
 
-        Timeouts of a request bound its parts, and finding the address of a name not at all; so it is
-        sent by a thread, which is left alone when it takes longer.
+        Timeouts of a request bound its parts, and finding the address of a name not at all; so it
+        is sent by a thread, which is left alone when it takes longer.
         """
         found: Future[httpx.Response] = Future()
         end = time.monotonic() + seconds
@@ -334,7 +334,7 @@ class Client:
     def _send(
         self, method: str, path: str, *, end: float = math.inf, **sent: Any
     ) -> httpx.Response:
-        """The answer, or `ServiceError` with the service's sentence; asks again when one is lost."""
+        """The answer, or `ServiceError` with the sentence; asks again when one is lost."""
         pause, last = 0.1, "it does not answer"
         for attempt in range(self._attempts):
             if attempt:

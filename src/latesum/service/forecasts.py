@@ -52,7 +52,7 @@ class Forecasts:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def of(self, cached: CachedCampaign, status: Status) -> Decided | None:
-        """When a campaign is decided, as far as it is known; to find it out is begun, and not waited for."""
+        """When a campaign is decided, as far as it is known; finding it out is not waited for."""
         if status.state in ("finished", "archived", "not begun"):
             return None
         if status.winner is not None:
@@ -138,7 +138,7 @@ def in_words(answer: dict[str, Any], config: CampaignConfig, last: int) -> Decid
         unit = "buckets" if config.buckets.every == "number" else config.buckets.every + "s"
         return Decided(
             "not soon",
-            f"Within {MAX_BUCKETS} more {unit} it is decided only {share} of the time, {simulated}.",
+            f"Within {MAX_BUCKETS} more {unit} it is decided {share} of the time, {simulated}.",
         )
     if not config.buckets.timed:
         most = "much later" if high is None else f"{high}"

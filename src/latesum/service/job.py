@@ -76,7 +76,7 @@ def is_small(body: bytes) -> bool:
 
 
 def take_in(campaign: Campaign, body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
-    """The status and the content of the answer to an upload, which is recorded unless it is a dry run."""
+    """The status and the content of the answer to an upload, which is recorded."""
     if sent.kind == JSON:
         return _answer(_import_rows(campaign, body, sent), sent)
     try:
@@ -99,7 +99,7 @@ def take_in(campaign: Campaign, body: bytes, sent: Upload) -> tuple[int, dict[st
 
 
 def take_history(body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
-    """The status and the content of the answer to a file of rows before the start; nothing is kept."""
+    """The status and the content of the answer to a file of rows before the start."""
     form = FileForm.from_json(sent.form)
     try:
         found = read_history(body, form, regions=False if form.add_up else None, most_rows=MAX_ROWS)

@@ -50,7 +50,7 @@ class Metrics:
         return bytes(self._library.generate_latest(self.registry))
 
     def health_text(self, health: Mapping[str, list[Finding]] | None) -> bytes:
-        """What is wrong with each campaign, as Prometheus reads it; None if the store does not answer."""
+        """What is wrong with each campaign; None if the store does not answer."""
         registry = self._library.CollectorRegistry()
         up = self._library.Gauge(
             "latesum_store_up", "Whether the store answers.", registry=registry

@@ -1,8 +1,9 @@
 """Looking after all campaigns from time to time: lists are ready, and webhooks hear of changes.
 
-Health changes with time alone: a day without a total is a finding that no request brings about. What each webhook
-was last told of each campaign is kept with the webhook; while that differs from how a campaign is, it is told
-again. So nothing is lost when a receiver is down or a service ends, and nothing is queued.
+Health changes with time alone: a day without a total is a finding that no request brings about.
+What each webhook was last told of each campaign is kept with the webhook; while that differs from
+how a campaign is, it is told again. So nothing is lost when a receiver is down or a service ends,
+and nothing is queued.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _OF_STORE = ("store nearly full",)
 
 
 class Told(NamedTuple):
-    """What a webhook is told of a campaign: the codes of its findings, its winner, whether it is over."""
+    """What a webhook is told: the codes of the findings, the winner, whether it is over."""
 
     findings: list[str]
     winner: str | None
@@ -48,7 +49,7 @@ def present(status: Status) -> Told:
 def message(before: Told | None, status: Status, site: str | None) -> dict[str, Any] | None:
     """What is sent of a campaign after what was last told of it; None if there is nothing to say.
 
-    Of a campaign that is told of for the first time only what is wrong is said: it may be over for long.
+    The first time only what is wrong is said: the campaign may be over for long.
 
     Args:
         before: What was last told.

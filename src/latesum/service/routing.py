@@ -98,7 +98,7 @@ def send(content: Any, status: int = 200, **headers: str) -> Response:
 async def while_wanted(
     request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
 ) -> Response:
-    """Handle a request for as long as its client waits; what is queued for a thread is taken back."""
+    """Handle a request while its client waits; what is queued for a thread is taken back."""
     try:
         await request.body()  # what comes after it is that the client has left
     except ClientDisconnect:

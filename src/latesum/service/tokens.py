@@ -3,8 +3,9 @@
 A token is 256 random bits, so its SHA-256 cannot be turned back by guessing; a slow hash, made for
 passwords that people choose, would only slow down every request.
 
-A token that is typed in at the page stays with the server. The browser gets a secret of the session's own, which
-opens nothing once the session has ended: by logging out, by its age, or because its token was revoked.
+A token that is typed in at the page stays with the server. The browser gets a secret of the
+session's own, which opens nothing once the session has ended: by logging out, by its age, or
+because its token was revoked.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import Select, bindparam, delete, func, insert, or_, select, update
 
-from latesum._checks import InvalidInput, known_name
+from latesum._checks import InvalidInput, known_name, shortened
 from latesum.campaigns import schema
 from latesum.campaigns.store import Store
 
@@ -90,7 +91,8 @@ class Tokens:
         known_name(scope, SCOPES, "scope")
         if not _NAME.fullmatch(name) or not name.strip():
             raise InvalidInput(
-                f"a token's name is up to 64 letters, digits, spaces, dots and dashes, not {name!r}."
+                "a token's name is up to 64 letters, digits, spaces, dots and dashes, not "
+                f"{shortened(name)!r}."
             )
         secret = _PREFIX + secrets.token_urlsafe(32)
         with self._engine.connect().execution_options(latesum_write=True) as connection:

@@ -1,4 +1,4 @@
-"""Routes for those who administer the service: its tokens, who has logged in, where alerts are sent."""
+"""Routes for administrators: tokens, sessions, and where alerts are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes: campaigns are set up and listed, and asked for the option to show and for what is known."""
+"""Routes: campaigns, the option to show, and what is known."""
 
 from __future__ import annotations
 

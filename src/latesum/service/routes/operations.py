@@ -1,4 +1,4 @@
-"""Routes for those who run the service: is it alive and ready, how much does it do, what can it do."""
+"""Routes for those who run the service: liveness, metrics, and the description."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def description(request: Request) -> dict[str, Any]:
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI description, made once: what FastAPI derives, with the token and the links added."""
+    """The OpenAPI description, made once: FastAPI's, with the token and links added."""
     if app.openapi_schema is not None:
         return app.openapi_schema
     whole = get_openapi(

@@ -188,7 +188,7 @@ _TIMES = {
 
 
 def _parameters(config: CampaignConfig) -> list[tuple[str, str]]:
-    """The parameters of the method for people: times as times, and without switches that say which rule it follows."""
+    """The parameters of the method for people: times as times, and without switches."""
     every, found = config.buckets.every, []
     for key, value in config.parameters.items():
         if isinstance(value, bool):

@@ -27,7 +27,7 @@ _IN_LINES = "application/x-ndjson"
 router = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
 )
-#: Words with numbers and units: neither the place of a file nor of a class can be written with them.
+#: Words with numbers and units: no path of a file or class can be written with them.
 Phrase = Annotated[
     str,
     StringConstraints(
@@ -116,7 +116,7 @@ def _refuse_files(late: str) -> None:
 
 
 async def _in_lines(jobs: Jobs, given: dict[str, Any], owner: str) -> Response:
-    """The answer in lines. What is refused before the first of them is answered with its own status."""
+    """The answer in lines; what is refused before the first has its own status."""
     news: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
     asking = asyncio.create_task(jobs.run("plan", given, owner=owner, on_news=news.put_nowait))
     asking.add_done_callback(lambda _: news.put_nowait(None))

@@ -31,7 +31,7 @@ async def record(
     cached: NamedCampaign,
     who: Who,
 ) -> Response:
-    """Set the rounds and the total of a bucket, apart or together; sent twice it changes nothing."""
+    """Set the rounds and the total of a bucket; sent twice it changes nothing."""
     return await _record(cached, bucket, None, record, who)
 
 
@@ -157,8 +157,8 @@ async def upload(
     """Set many buckets, all or none, with a verdict for each row: a file, or rows in JSON.
 
     Totals are set and not added, so that an upload may safely be repeated. A file is CSV, Excel
-    (.xlsx) or Parquet and has at most 10,000 rows and 100 columns; how it is written is remembered with
-    the campaign.
+    (.xlsx) or Parquet and has at most 10,000 rows and 100 columns; how it is written is remembered
+    with the campaign.
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -195,7 +195,7 @@ async def upload(
         cached.forget_status()
 
 
-#: A file of rows before the start is read, for a plan or a campaign to be set up with; nothing is stored.
+#: A file of rows before the start is read for a plan or a new campaign; nothing is stored.
 histories = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
 )
@@ -226,7 +226,7 @@ async def read_history(
 ) -> Response:
     """The rows of a file of totals before the start, as a new campaign takes them (`history`).
 
-    A column `region` says which region a row is of, if there is one; with `add_up` regions are added up.
+    A column `region` says which region a row is of; with `add_up` regions are added up.
     The file is read and not kept.
     """
     body = await request.body()
