@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+import openpyxl
 import pyarrow.parquet as pq
 import pytest
 
@@ -109,13 +110,17 @@ def test_tables_out_and_in_again(run, tmp_path):
         assert len(records) == frame.num_rows
         assert run(name, "--out", f"{name}.json")[0] == 0
         assert json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8")) == records
+        assert run(name, "--out", f"{name}.xlsx")[0] == 0
+        rows = list(openpyxl.load_workbook(tmp_path / f"{name}.xlsx").active.values)
+        assert rows[0] == tuple(frame.column_names)
+        assert len(rows) == len(records) + 1
     assert [row["option"] for row in json.loads(run("estimates", "--json")[1])] == ["=red", "blue"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--out", "b.xyz"], "end it with .csv, .json or .parquet"),
+        (["--out", "b.xyz"], "end it with .csv, .json, .parquet or .xlsx"),
         (["--format", "parquet"], "say with --out where to write it"),
         (["--format", "feather", "--out", "x"], "there is no format of a table 'feather'"),
         (["--out", "no/such/b.csv"], "cannot be written"),

@@ -27,7 +27,11 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "heavy: []"
-    assert "compare" in done.stdout
+    shown = done.stdout.splitlines()[:-1]
+    assert len(shown) <= 32  # one screen
+    for group, first in (("Decide", "plan"), ("Research", "policies"), ("Administration", "token")):
+        place = next(place for place, line in enumerate(shown) if f"─ {group}" in line)
+        assert shown[place + 1].split()[1] == first
 
 
 def test_a_misspelt_command_is_named(latesum):

@@ -106,3 +106,23 @@ def test_a_history_that_cannot_be_simulated_leaves_the_usual_policy_and_says_so(
     assert code == 0, error
     said = " ".join(out.split())
     assert "Policy: unmix, because it was not chosen by simulation: the history has 1 days" in said
+
+
+def test_switchback_is_among_the_policies_also_for_one_who_misspells_it(latesum, tmp_path):
+    assert " switchback " in latesum("policies")[1]
+    code, _, error = latesum(
+        "campaign", "--store", str(tmp_path / "shop.db"), *NEW, "--policy", "switchbak"
+    )
+    assert code == 2
+    assert "did you mean 'switchback'?" in error
+
+
+def test_the_rounds_of_a_history_need_not_be_said_again(latesum, tmp_path):
+    (tmp_path / "past.csv").write_text("date,rounds,total\n2026-02-28,9100,300\n", encoding="utf-8")
+    store = ("campaign", "--store", str(tmp_path / "shop.db"))
+    asked = [each for each in NEW if each not in ("--expected-rounds", "9000")]
+    code, _, error = latesum(*store, *asked, "--history", str(tmp_path / "past.csv"))
+    assert code == 0, error
+    assert latesum(*store, "export", str(tmp_path / "offers.json"))[0] == 0
+    kept = json.loads((tmp_path / "offers.json").read_text(encoding="utf-8"))
+    assert kept["config"]["expected_rounds"] == 9100

@@ -188,6 +188,12 @@ def _read_regions(value: Any) -> tuple[str, ...]:
 def _read_policy(value: Any, info: ValidationInfo) -> str:
     if value == SWITCHBACK:
         return SWITCHBACK
+    if (
+        isinstance(value, str)
+        and ":" not in value
+        and value not in registry.available("attributed")
+    ):
+        known_name(value, (*registry.available(), SWITCHBACK), "policy")
     name = registry.checked_name(value)
     if info.data.get("regions"):
         raise InvalidInput(

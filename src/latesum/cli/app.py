@@ -18,67 +18,82 @@ class Command(NamedTuple):
 
     where: str  # module:name of a function, or of a group of commands
     help: str  # as the function's docstring says it
+    group: str
     extras: tuple[str, ...] = ()
 
 
+DECIDE, RESEARCH, ADMINISTER = "Decide", "Research", "Administration"
 COMMANDS = {
-    "compare": Command(
-        "compare:compare_policies",
-        "Run policies on one problem many times and compare their regret.",
-    ),
-    "demo": Command(
-        "demo:demo",
-        "The paper's problem with every policy: a table here, figures in a folder.",
-        ("experiments", "plots"),
-    ),
-    "serve": Command(
-        "serve:serve",
-        "Serve campaigns over HTTP, and a page that shows what runs and why.",
-        ("campaigns", "server"),
-    ),
-    "paper": Command(
-        "paper:paper",
-        "Run the paper's experiments again, beside its published curves, with a report.",
-        ("experiments", "plots"),
-    ),
-    "sweep": Command(
-        "sweep:sweep",
-        "Run a grid of problems and policies from a file; it resumes where it was stopped.",
-        ("experiments",),
-    ),
-    "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
-    "bounds": Command(
-        "theory:show_bounds",
-        "What theory says of a problem: regret bounds, and references with attributed feedback.",
-    ),
-    "policies": Command(
-        "describe:list_policies", "The policies there are, and what each must be given."
-    ),
-    "delays": Command(
-        "delays_fit:delays_command",
-        "The mean, variance and bound of a delay; or of one fitted to data: `delays fit FILE`.",
-    ),
     "plan": Command(
         "plan:plan_campaign",
-        "Will it work, how long will it take, which policy: answered by simulating your campaign.",
+        "Will it work, for how long, with which policy? Found by simulation.",
+        DECIDE,
     ),
     "campaign": Command(
         "campaign:app",
-        "Campaigns on real data: what to show in each hour, day or week, from totals that come "
-        "late.",
+        "Run campaigns: what to show next, from totals that come late.",
+        DECIDE,
         ("campaigns",),
     ),
-    "warm-up": Command(
-        "warm_up:compile_kernels",
-        "Compile all kernels now, and keep them: nothing that runs later waits for it.",
+    "serve": Command(
+        "serve:serve",
+        "Campaigns over HTTP, and a page that shows what runs and why.",
+        DECIDE,
+        ("campaigns", "server"),
+    ),
+    "delays": Command(
+        "delays_fit:delays_command",
+        "How late: a delay as text, or of data with `delays fit FILE`.",
+        DECIDE,
+    ),
+    "policies": Command(
+        "describe:list_policies", "The policies there are, and what each must be given.", RESEARCH
+    ),
+    "compare": Command(
+        "compare:compare_policies",
+        "Run policies on one problem many times and compare their regret.",
+        RESEARCH,
+    ),
+    "sweep": Command(
+        "sweep:sweep",
+        "Run a grid of problems and policies from a file; it can resume.",
+        RESEARCH,
+        ("experiments",),
+    ),
+    "paper": Command(
+        "paper:paper",
+        "The paper's experiments, beside its published curves: a report.",
+        RESEARCH,
+        ("experiments", "plots"),
+    ),
+    "demo": Command(
+        "demo:demo",
+        "The paper's problem with every policy: a table and figures.",
+        RESEARCH,
+        ("experiments", "plots"),
+    ),
+    "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths.", RESEARCH),
+    "bounds": Command(
+        "theory:show_bounds",
+        "What theory says of a problem: regret bounds, and references.",
+        RESEARCH,
     ),
     "token": Command(
-        "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("campaigns",)
+        "tokens:app",
+        "Tokens for `latesum serve`; only their hashes are kept.",
+        ADMINISTER,
+        ("campaigns",),
     ),
     "webhook": Command(
         "webhooks:app",
-        "Where `latesum serve` sends alerts: health, winners, ends of campaigns.",
+        "Where `latesum serve` sends alerts.",
+        ADMINISTER,
         ("campaigns", "server"),
+    ),
+    "warm-up": Command(
+        "warm_up:compile_kernels",
+        "Compile all kernels now, so that nothing waits for it later.",
+        ADMINISTER,
     ),
 }
 
@@ -108,8 +123,9 @@ class _Commands(TyperGroup):
 
 
 app = typer.Typer(
-    help="Decide from totals that arrive late.",
+    help="Decide from totals that arrive late. Begin with `latesum plan --help`.",
     cls=_Commands,
+    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -120,14 +136,14 @@ def _stub() -> None:
 
 
 for _name, _command in COMMANDS.items():
-    app.command(_name, help=_command.help)(_stub)
+    app.command(_name, help=_command.help, rich_help_panel=_command.group)(_stub)
 
 
 @app.callback(invoke_without_command=True)
 def version(
     show: bool = typer.Option(False, "--version", help="Print the version and stop."),
 ) -> None:
-    """Decide from totals that arrive late."""
+    """Decide from totals that arrive late. Begin with `latesum plan --help`."""
     if show:
         from latesum import __version__
 

@@ -1,43 +1,35 @@
-"""`latesum campaign new | next | record | import | status | history | list`, and operator
-actions."""
+"""`latesum campaign`: its commands, in the groups of its help, and those of every day."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from latesum.cli import campaign_actions as actions
-from latesum.cli import campaign_moving as moving
+from latesum.cli import campaign_actions, campaign_moving, campaign_views
 from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
-    AsJson,
     CampaignName,
     Region,
     User,
     choose_store,
-    clock,
     opened,
-    opened_store,
     user_name,
-    write_text,
 )
-from latesum.cli.campaign_tables import show_buckets, show_decisions, show_estimates
-from latesum.cli.options import FILE_OPTIONS, take_form, with_options
+from latesum.cli.options import FILE_OPTIONS, AsJson, take_form, with_options
 
 if TYPE_CHECKING:
     from latesum.campaigns import Decision
 
+#: Of an import, this many rows are shown.
+_MAX_SHOWN = 50
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.callback()(choose_store)
 
 
-app.command("new")(new_campaign)
-
-
-@app.command("next")
 def next_option(
     bucket: Annotated[
         str | None, typer.Argument(help="A date, time or number; now if none.")
@@ -90,46 +82,6 @@ def _say_decisions(decisions: list[Decision]) -> None:
     terminal().print(table)
 
 
-@app.command("check")
-def check(
-    campaign: Annotated[str | None, typer.Argument(help="One campaign; all without.")] = None,
-    level: Annotated[
-        str, typer.Option(help="What counts: alarm; or warning, and alarms too.")
-    ] = "warning",
-    as_json: AsJson = False,
-) -> None:
-    """Exit with 1 and say why if a campaign is not well; silent otherwise. For cron and mail."""
-    from sqlalchemy.exc import DBAPIError
-
-    from latesum._checks import known_name
-    from latesum.campaigns import Campaign
-    from latesum.campaigns.health import unreadable
-
-    known_name(level, ("alarm", "warning"), "level of health")
-    counting = ("alarm",) if level == "alarm" else ("alarm", "warning")
-    found = []
-    with opened_store() as store:
-        there = [store.find(campaign)] if campaign is not None else store.campaigns()
-        for stored in there:
-            if stored.moved_to is None and not stored.archived:
-                try:
-                    health = Campaign(store, stored, clock, owns_store=False).status().health
-                except DBAPIError:
-                    raise
-                except Exception as error:  # the others are looked at nevertheless
-                    health = [unreadable(error)]
-                found += [(stored.name, each) for each in health if each.level in counting]
-    if as_json:
-        rows = [{"campaign": name, **each._asdict()} for name, each in found]
-        print(json.dumps(rows, indent=2))
-    else:
-        for name, each in found:
-            print(f"{name}: {'ALARM: ' if each.level == 'alarm' else ''}{each.text}")
-    if found:
-        raise typer.Exit(1)
-
-
-@app.command("record")
 def record(
     bucket: Annotated[str, typer.Argument(help="A date, time or number.")],
     rounds: Annotated[int | None, typer.Option(help="How many rounds it had.")] = None,
@@ -214,7 +166,8 @@ def _import_file(
     else:
         table = new_table(None, ["row", "bucket", "rounds", "total", "shown", "verdict", ""])
         table.columns[6].no_wrap = False
-        for line, row in result.rows:
+        told = [each for each in result.rows if each[1].verdict != "same"] or result.rows
+        for line, row in told[:_MAX_SHOWN]:
             label = f"{row.label} {row.region}".rstrip()
             rounds, total = (
                 "" if each is None else f"{each:,.10g}" for each in (row.rounds, row.total)
@@ -222,6 +175,9 @@ def _import_file(
             more = "; ".join(filter(None, (row.was, row.note or ", ".join(row.marks))))
             table.add_row(f"{line}", label, rounds, total, row.shown, row.verdict, more)
         terminal().print(table)
+        if (more_rows := len(result.rows) - min(len(told), _MAX_SHOWN)) > 0:
+            same = sum(row.verdict == "same" for _, row in result.rows)
+            print(f"And {more_rows:,} more rows, {same:,} of them the same as before.")
         if result.ignored:
             print(f"Not used, because of their names: {', '.join(result.ignored)}.")
         for note in result.notes:
@@ -244,130 +200,17 @@ def _import_file(
         raise typer.Exit(2)
 
 
-app.command("import")(with_options(_import_file, FILE_OPTIONS))
-
-
-@app.command("status")
-def status(
-    campaign: CampaignName = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page with figures here.")] = None,
-    level: Annotated[float, typer.Option(help="How sure the intervals are.")] = 0.95,
-    as_json: AsJson = False,
-) -> None:
-    """What runs now and why, what is known, and what to worry about."""
-    from latesum._render import terminal
-    from latesum.campaigns.static_page import status_html
-    from latesum.campaigns.terminal_page import status_page
-
-    with opened(campaign) as found:
-        seen = found.status(level)
-    if html is not None:
-        write_text(html, status_html(seen))
-        print(f"The page: {html}")
-    elif as_json:
-        print(json.dumps(seen.to_json(), indent=2))
-    else:
-        console = terminal()
-        console.print(status_page(seen, console.width))
-
-
-@app.command("explain")
-def explain(
-    bucket: Annotated[str | None, typer.Argument(help="A bucket; now if none.")] = None,
-    campaign: CampaignName = None,
-) -> None:
-    """Why the policy does what it does, now or when it decided on a bucket."""
-    with opened(campaign) as found:
-        print("\n".join(found.explain(bucket)))
-
-
-@app.command("history")
-def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
-    """Everything that happened: decisions, records, revisions, what people did."""
-    from latesum.campaigns.describing import describe_event
-
-    with opened(campaign) as found:
-        config = found.current_config()
-        for event in found.history():
-            if as_json:
-                print(json.dumps({**event._asdict(), "at": event.at.isoformat()}))
-            else:
-                print(describe_event(event, config))
-
-
-@app.command("list")
-def list_campaigns(
-    everything: Annotated[
-        bool, typer.Option("--all", help="Archived ones too, and what was deleted.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """The campaigns there are, with what is wrong with each."""
-    from sqlalchemy.exc import DBAPIError
-
-    from latesum._render import new_table, terminal
-    from latesum.campaigns import Campaign
-    from latesum.campaigns.health import unreadable
-
-    with opened_store() as store:
-        rows: list[dict[str, Any]] = []
-        for stored in store.campaigns():
-            if stored.archived and not everything:
-                continue
-            row: dict[str, Any] = {
-                "name": stored.name,
-                "state": f"moved to {stored.moved_to}",
-                "alarm": None,
-                "policy": "",
-                "options": "",
-                "health": [],
-            }
-            try:
-                found = Campaign(store, stored, clock, owns_store=False)
-                config = found.current_config()
-                row |= {"policy": config.policy, "options": ", ".join(config.options)}
-                if stored.moved_to is None:
-                    seen = found.status()
-                    row |= {"state": seen.state, "alarm": seen.alarm}
-                    row["health"] = [each._asdict() for each in seen.health]
-            except DBAPIError:
-                raise
-            except Exception as error:  # the others are listed nevertheless
-                finding = unreadable(error)
-                row |= {"state": "unreadable", "alarm": finding.sentence}
-                row["health"] = [finding._asdict()]
-            rows.append(row)
-        if as_json:
-            print(json.dumps(rows, indent=2))
-            return
-        table = new_table(None, ["campaign", "state", "policy", "options"])
-        for column in table.columns:
-            column.justify = "left"
-        for row in rows:
-            worst = [each["code"] for each in row["health"] if each["level"] != "note"][:1]
-            state = ", ".join(dict.fromkeys([row["state"], *worst]))
-            table.add_row(row["name"], state, row["policy"], row["options"])
-        if rows:
-            terminal().print(table)
-        else:
-            print(f"There are no campaigns in {store.place}; `latesum campaign new` makes one.")
-        for row in rows:
-            for each in row["health"]:
-                if each["level"] != "note":
-                    sign = "ALARM:" if each["level"] == "alarm" else "!"
-                    print(f"{sign} {row['name']}: {each['sentence']}")
-        if everything:
-            for sentence in store.tombstones():
-                print(f"{sentence[:1].upper()}{sentence[1:]}.")
-
-
-app.command("buckets")(show_buckets)
-app.command("decisions")(show_decisions)
-app.command("estimates")(show_estimates)
-for name, command in actions.COMMANDS.items():
-    app.command(name)(command)
-app.command("delete")(actions.delete)
-app.command("replay")(moving.replay)
-app.command("export")(moving.export)
-app.command("restore")(moving.restore)
-app.command("move")(moving.move)
+_GROUPS: Mapping[str, Mapping[str, Callable[..., None]]] = {
+    "Set up": {"new": new_campaign},
+    "Every day": {
+        "next": next_option,
+        "record": record,
+        "import": with_options(_import_file, FILE_OPTIONS),
+    },
+    "Look": campaign_views.COMMANDS,
+    "Change": campaign_actions.COMMANDS,
+    "Data": {**campaign_moving.COMMANDS, "delete": campaign_actions.delete},
+}
+for _group, _commands in _GROUPS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, rich_help_panel=_group)(_command)

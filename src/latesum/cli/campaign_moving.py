@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -101,3 +102,11 @@ def move(
             print(
                 f"{each}: {move_campaign(source, target, each)} events are now in {target.place}."
             )
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "replay": replay,
+    "export": export,
+    "restore": restore,
+    "move": move,
+}

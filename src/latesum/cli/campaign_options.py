@@ -30,7 +30,6 @@ User = Annotated[str | None, typer.Option(help="Who; by default your user name."
 Region = Annotated[
     str | None, typer.Option(help="The region, in a campaign that has some; otherwise all.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 StoreAddress = Annotated[
     str | None,
     typer.Option(
@@ -56,8 +55,7 @@ def choose_store(
         ),
     ] = None,
 ) -> None:
-    """Campaigns on real data: what to show in each hour, day or week, from totals that come
-    late."""
+    """Run campaigns: what to show next, from totals that come late."""
     Given.store = store
     Given.now = None if now is None else _read_now(now)
 

@@ -40,7 +40,7 @@ def _delays_command(
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
-    """The mean, variance and bound of a delay; or of one fitted to data: `delays fit FILE`."""
+    """How late: a delay as text, or of data with `delays fit FILE`."""
     if what != "fit":
         if file is not None:
             raise InvalidInput(f"{what!r} takes no file; did you mean: latesum delays fit {file}")

@@ -35,7 +35,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path("demo-output"),
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
 ) -> None:
-    """The paper's problem with every policy: a table here, figures in a folder."""
+    """The paper's problem with every policy: a table and figures."""
     from latesum.experiments.paper import quick_figure
 
     out.mkdir(parents=True, exist_ok=True)

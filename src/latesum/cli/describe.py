@@ -20,7 +20,7 @@ _WIDTH = 60
 
 def list_policies() -> None:
     """The policies there are, and what each must be given."""
-    table = new_table(None, ["policy", "is told", "what it does"])
+    table = new_table(None, ["policy", "is given", "what it does"])
     for column in table.columns[1:]:
         column.justify = "left"
         column.no_wrap = False
@@ -29,6 +29,10 @@ def list_policies() -> None:
         accepted = registry.accepted_parameters(name)
         needs = ", ".join(each.replace("_", " ") for each in told if each in accepted)
         table.add_row(name, needs or "nothing", registry.describe(name))
+    about = (
+        "One model of all buckets and regions: weekdays, drift, late sales; in campaigns, markets."
+    )
+    table.add_row("switchback", "horizon, mean delay", about)
     for name in registry.available("attributed"):
         knows = POLICIES.find(name).delay_knowledge
         table.add_row(f"{name} *", knows, registry.describe(name))

@@ -33,7 +33,7 @@ def paper(
         str | None, typer.Option(help="Print the experiment file of this figure and stop.")
     ] = None,
 ) -> None:
-    """Run the paper's experiments again, beside its published curves, with a report."""
+    """The paper's experiments, beside its published curves: a report."""
     from latesum.experiments.paper import FIGURES, experiment_text, run_paper
     from latesum.experiments.paper.report import write_report
     from latesum.experiments.paper.verdicts import agreement

@@ -88,7 +88,7 @@ def _plan_campaign(
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
-    """Will it work, how long will it take, which policy: answered by simulating your campaign.
+    """Will it work, for how long, with which policy? Found by simulation.
 
     Example: latesum plan --options 3 --rate 3% --lift 15% --traffic "6000 per day" --late "2 days"
     --run-for "10 weeks"

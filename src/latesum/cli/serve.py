@@ -53,7 +53,7 @@ def serve(
     ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
-    """Serve campaigns over HTTP, and a page that shows what runs and why."""
+    """Campaigns over HTTP, and a page that shows what runs and why."""
     from latesum.service import Configuration
     from latesum.service.configuration import read_networks
     from latesum.service.server import find_address, run, url_of

@@ -29,7 +29,7 @@ def sweep(
         bool, typer.Option("--check", help="Only check the file and estimate the time.")
     ] = False,
 ) -> None:
-    """Run a grid of problems and policies from a file; it resumes where it was stopped."""
+    """Run a grid of problems and policies from a file; it can resume."""
     from latesum.experiments.engine import todo
     from latesum.experiments.store import RunStore
     from latesum.experiments.sweep import expand, load, run_sweep

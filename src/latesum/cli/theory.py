@@ -83,7 +83,7 @@ def show_bounds(
     ] = 100,
     seed: Seed = 1,
 ) -> None:
-    """What theory says of a problem: regret bounds, and references with attributed feedback."""
+    """What theory says of a problem: regret bounds, and references."""
     problem = read_problem(arms, delay)
     known = knowledge(problem, horizon)
     schedules: dict[str, Schedule] = {"odaaf": KnownMean(known["mean_delay"])}

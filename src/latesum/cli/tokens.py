@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from latesum.cli.campaign_options import AsJson, Given, StoreAddress, opened_store
+from latesum.cli.campaign_options import Given, StoreAddress, opened_store
+from latesum.cli.options import AsJson
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

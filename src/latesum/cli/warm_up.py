@@ -9,7 +9,7 @@ from latesum.experiments import warm_up
 
 
 def compile_kernels(workers: Workers = None) -> None:
-    """Compile all kernels now, and keep them: nothing that runs later waits for it."""
+    """Compile all kernels now, so that nothing waits for it later."""
     started = time.perf_counter()
     made = warm_up.warm_up(worker_count(workers))
     seconds = time.perf_counter() - started

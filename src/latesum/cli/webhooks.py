@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from latesum.cli.campaign_options import AsJson, Given, StoreAddress, opened_store, user_name
+from latesum.cli.campaign_options import Given, StoreAddress, opened_store, user_name
+from latesum.cli.options import AsJson
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Networks = Annotated[
@@ -17,7 +18,7 @@ Networks = Annotated[
 
 @app.callback()
 def choose_store(store: StoreAddress = None) -> None:
-    """Where `latesum serve` sends alerts: health, winners, ends of campaigns."""
+    """Where `latesum serve` sends alerts."""
     Given.store = store
 
 

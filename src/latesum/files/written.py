@@ -17,7 +17,7 @@ from latesum.files.cells import guarded
 
 #: What a column holds. Numbers are never texts, so that no tool must guess.
 ColumnType = Literal["text", "whole", "number", "truth", "time"]
-FORMATS = ("csv", "json", "parquet")
+FORMATS = ("csv", "json", "parquet", "xlsx")
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,23 @@ class TableOut:
             file = io.BytesIO()
             require("pyarrow.parquet", "parquet").write_table(self.to_frame(), file)
             return file.getvalue()
+        if kind == "xlsx":
+            return self._to_excel()
         if kind == "json":
             return (json.dumps(self.to_records(), indent=1, ensure_ascii=False) + "\n").encode()
         return self.to_csv().encode()
+
+    def _to_excel(self) -> bytes:
+        book = require("openpyxl", "excel").Workbook(write_only=True)
+        sheet, kinds = book.create_sheet("latesum"), tuple(self.columns.values())
+        sheet.append(list(self.columns))
+        for row in self.rows:
+            # Excel knows no time zones; a text that looks like a formula must stay one.
+            cells = zip(row, kinds, strict=True)
+            sheet.append([_cell(v, k) if k in ("text", "time") else v for v, k in cells])
+        file = io.BytesIO()
+        book.save(file)
+        return file.getvalue()
 
     def write(self, path: Path, kind: str | None = None) -> None:
         """Write a file.
@@ -119,15 +133,16 @@ def format_of(path: Path | None, kind: str | None) -> str:
         kind = {"pq": "parquet"}.get(ending, ending) or "csv"
         if kind not in FORMATS:
             raise InvalidInput(
-                f"{path} does not say the format; end it with .csv, .json or .parquet, or say "
-                "--format."
+                f"{path} does not say the format; end it with .csv, .json, .parquet or .xlsx, or "
+                "say --format."
             )
     known_name(kind, FORMATS, "format of a table")
-    if kind == "parquet":
-        need("parquet")
+    if kind in ("parquet", "xlsx"):
+        need("parquet" if kind == "parquet" else "excel")
         if path is None:
+            name = "a Parquet" if kind == "parquet" else "an Excel"
             raise InvalidInput(
-                "a Parquet file is not for a terminal; say with --out where to write it."
+                f"{name} file is not for a terminal; say with --out where to write it."
             )
     return kind
 
