@@ -124,5 +124,5 @@ def test_the_rounds_of_a_history_need_not_be_said_again(latesum, tmp_path):
     code, _, error = latesum(*store, *asked, "--history", str(tmp_path / "past.csv"))
     assert code == 0, error
     assert latesum(*store, "export", str(tmp_path / "offers.json"))[0] == 0
-    kept = json.loads((tmp_path / "offers.json").read_text(encoding="utf-8"))
-    assert kept["config"]["expected_rounds"] == 9100
+    kept = (tmp_path / "offers.json").read_text(encoding="utf-8")
+    assert '"expected_rounds": 9100' in kept
