@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum import Background, Calendar, FieldProblem, Problem, Reporting
+from latesum import Background, Calendar, CompositeProblem, FieldProblem, Problem, Reporting
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec
 from latesum.experiments.loop import Reports
@@ -201,6 +201,12 @@ delay = "geometric(25)"
 status_quo = "beta(6, 4)"
 
 [[problems]]
+name = "rewards in parts"
+arms = [0.3, 0.33]
+delay = "uniform(0, 50)"
+parts = 4
+
+[[problems]]
 name = "any"
 drawn_by = "safety:random_problem"
 
@@ -239,6 +245,10 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
                 Problem([0.3, 0.33], "geometric(25)"), flow, 4_000, checkpoints=points, **usual, **ran
             )
             for ran in ({"status_quo": 1, "history": 2_000}, {"status_quo": "beta(6, 4)"})
+        ),
+        RunSpec(
+            CompositeProblem([0.3, 0.33], "uniform(0, 50)", parts=4), flow, 4_000,
+            checkpoints=points, **usual,
         ),
         RunSpec(
             "safety:random_problem", flow, 4_000, checkpoints=points, **usual

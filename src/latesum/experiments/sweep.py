@@ -48,7 +48,7 @@ _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 #: Fields of a run that a list varies, beside those of the problem itself.
 FIELDS = ("horizon", "bucket", "report_lag", "order", "status_quo", "history")
 #: Parts of a problem that go beyond arms and delays.
-_PARTS = ("calendar", "background", "reporting")
+_PARTS = ("parts", "calendar", "background", "reporting")
 #: A place in an experiment: the keys and numbers that lead to it.
 Location = tuple[str | int, ...]
 
@@ -67,6 +67,8 @@ class ProblemEntry(BaseModel):
     #: In place of arms and delay: a market, by what `latesum.simulation.market.Market` takes. Its
     #: horizon counts its buckets, and is 'buckets' there.
     market: dict[str, Any] | None = None
+    #: Rewards that arrive in parts: what `CompositeProblem` takes.
+    parts: int | Literal["spread"] | None = None
     #: What `Calendar` (or `Calendar.weekly`), `Background` and `Reporting` take.
     calendar: dict[str, Any] | None = None
     background: dict[str, Any] | None = None
