@@ -276,7 +276,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
         ("stuck(gap=0.05)", "stick", "measures: .*did you mean 'stuck'"),
         ('"beta(4, 6)"', '"betta(4, 6)"', "problems.0..arms: .*did you mean 'beta'"),
         ("random_problem", "no_problem", "the law of problems .* cannot be loaded"),
-        ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "problems.5.: .*either 'drawn_by'"),
+        ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "problems.6.: .*either 'drawn_by'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_the_parts_of_a_problem_is_named_with_its_line(old, new, says) -> None:
