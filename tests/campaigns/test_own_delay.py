@@ -47,14 +47,14 @@ def test_switches_show_the_delay(new_campaign, clock, told, off):
     own = campaign.status().own_delay
     assert own.source == "switches"
     assert own.low < 1.5 < own.high < 6
-    assert own.told == told
+    assert own.given == told
     assert own.off is off
     found = [each for each in campaign.status().health if each.code == "delay off"]
     assert bool(found) is off
     if off:
         assert found[0].level == ("warning" if told < 1.5 else "note")  # too long costs little
         assert "--parameter mean_delay=" in found[0].text
-        assert f"it was told {told:.2g}" in found[0].text
+        assert f"it was given {told:.2g}" in found[0].text
     assert own.sentence in campaign.explain()
     saved = campaign.status().to_json()["own_delay"]
     assert (saved["mean"], saved["off"]) == (own.mean, off)
@@ -122,7 +122,7 @@ def coverage(folder, samples):
         assert own.low > 0 or own.high < np.inf
         if own.mean is None:
             assert "at least" in own.sentence
-            assert "cannot be told yet" in own.sentence
+            assert "is not known yet" in own.sentence
     return len(said), sum(own.low <= 0.75 <= own.high for own in said)
 
 

@@ -109,8 +109,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             when_finished=True,
         ),
         "change": Action(
-            "Change the configuration from the next decision on; the policy learns from the whole log "
-            "again.",
+            "Change the configuration from the next decision on; the policy learns from the whole "
+            "log again.",
             "changed {changes}",
             arguments=("config",),
         ),

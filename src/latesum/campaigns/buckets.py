@@ -64,6 +64,11 @@ class Buckets:
         return self.every != "number"
 
     @property
+    def word(self) -> str:
+        """What a bucket is called."""
+        return self.every if self.timed else "bucket"
+
+    @property
     def length(self) -> timedelta | None:
         """How long a bucket is, apart from changes of the clock."""
         return _NOMINAL.get(self.every)
@@ -213,8 +218,8 @@ def _zone(name: str) -> ZoneInfo:
 def span_text(buckets: float, every: str) -> str:
     """A number of buckets as a time: short ones in hours.
 
-    >>> span_text(1.5, "day"), span_text(2.43, "day"), span_text(0.5, "week"), span_text(2, "number")
-    ('36 hours', '2.4 days', '3.5 days', '2 buckets')
+    >>> span_text(1.5, "day"), span_text(0.5, "week"), span_text(2, "number")
+    ('36 hours', '3.5 days', '2 buckets')
     """
     if every == "number":
         return counted(f"{buckets:.2g}", "bucket")

@@ -21,7 +21,6 @@ from latesum._render import counted, rate_text
 from latesum.campaigns.buckets import When, span_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.learning import bucket_word
 from latesum.campaigns.rows import Observation, Shown
 from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import Purpose, Source
@@ -361,7 +360,7 @@ def at_next_block(state: CampaignState, policy: Policy, plays: list[PlayOrRemova
 def _say_block(config: CampaignConfig, arm: int, rounds: int, why: str) -> str:
     """What a policy asked for, in whole buckets, and why."""
     buckets = max(1, math.ceil(rounds / config.expected_rounds - _NOT_WORTH_A_BUCKET))
-    return f"{config.options[arm]} for {counted(buckets, bucket_word(config))}, {why}."
+    return f"{config.options[arm]} for {counted(buckets, config.buckets.word)}, {why}."
 
 
 def units_of(config: CampaignConfig) -> Units:

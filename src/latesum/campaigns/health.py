@@ -15,7 +15,6 @@ from latesum._durations import duration_text
 from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.learning import (
-    bucket_word,
     date_of,
     growing_totals,
     learning_stopped,
@@ -136,8 +135,8 @@ def _delay_off(own: OwnDelay) -> Finding:
 
     One that is too long costs little: rewards after a switch are then waited for longer.
     """
-    assert own.told is not None
-    too_short = own.told < own.low
+    assert own.given is not None
+    too_short = own.given < own.low
     level: HealthLevel = "warning"
     if own.source == "switches":
         effect = "options look better or worse than they are after a switch"
@@ -145,7 +144,7 @@ def _delay_off(own: OwnDelay) -> Finding:
             effect, level = "blocks are longer than they need to be", "note"
         remedy = "--parameter mean_delay=..."
     else:
-        effect = f"totals are scaled up too {'much' if own.told > own.high else 'little'}"
+        effect = f"totals are scaled up too {'much' if own.given > own.high else 'little'}"
         remedy = "--completeness ..."
     sentence = f"{own.sentence} So {effect}: correct it."
     return Finding("delay off", level, sentence, f"change {remedy}")
@@ -193,7 +192,7 @@ def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Fin
     buckets, last = state.config.buckets, state.last
     if not buckets.timed or last is None:
         return
-    word = bucket_word(state.config)
+    word = state.config.buckets.word
     missed = buckets.number(completeness.now) - last
     questions = [each for each in state.decisions.values() if each.source != "reported"]
     asked = [each.bucket for each in questions if each.source != "carried"]
@@ -229,8 +228,8 @@ def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[F
         played += 1 if config.is_market else completeness.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
-            ago = "now" if past == 0 else f"{counted(past, bucket_word(config))} ago"
-            unit = bucket_word(config) if config.is_market else "visitor"
+            ago = "now" if past == 0 else f"{counted(past, config.buckets.word)} ago"
+            unit = config.buckets.word if config.is_market else "visitor"
             yield Finding(
                 "planned end passed",
                 "warning",
@@ -243,7 +242,7 @@ def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[F
 
 def _ordered(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
     """A pause or a pin that may be forgotten."""
-    word = bucket_word(state.config)
+    word = state.config.buckets.word
     if state.paused is not None:
         since, body = state.paused.sequence, state.paused.body
         paused = sum((each.sequence or 0) > since for each in state.decisions.values())
@@ -290,7 +289,7 @@ def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]
             "old totals grow",
             "warning",
             f"{growing.totals} old totals kept growing more than {duration_text(growing.settled)} "
-            f"after their {bucket_word(config)} ended. Totals by arrival do not do that: your "
+            f"after their {config.buckets.word} ended. Totals by arrival do not do that: your "
             "source may date them by decision, which makes wrong winners. Ask it for totals by "
             "conversion time; or, if they only fill up slowly, say so.",
             f'change --completeness "fit {7 * weeks} days"',
@@ -347,7 +346,7 @@ def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Findin
     yield Finding(
         "rounds not as expected",
         "warning",
-        f"A {bucket_word(config)} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
+        f"A {config.buckets.word} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
         f"{config.expected_rounds:,} as expected. Delays given in time were turned into visitors "
         "by that; correct it, and give the horizon and the delays again with it.",
         f"change --expected-rounds {mean:.0f}",

@@ -46,7 +46,7 @@ def learning_stopped(state: CampaignState, completeness: Completeness) -> str | 
         return None
     if batches and completeness.now - batches[-1] < 2 * usual_interval(batches):
         return None
-    what = counted(_passed(state, completeness, batches, len(since)), bucket_word(config))
+    what = counted(_passed(state, completeness, batches, len(since)), config.buckets.word)
     if batches:
         said = f"no total has become usable for {what}, since {_moment(batches[-1])}"
     else:
@@ -81,7 +81,8 @@ def _waiting(
         demands.append(f"it has stood for {duration_text(config.settling_time)}")
     if completeness.full_age is not None:
         demands.append(
-            f"it is full, {duration_text(completeness.full_age)} after the end of its {bucket_word(config)}"
+            f"it is full, {duration_text(completeness.full_age)} after the end of its "
+            f"{config.buckets.word}"
         )
     return [
         f"{_count(len(waiting), 'total')} recorded, but one counts only when "
@@ -98,21 +99,21 @@ def _unrecorded(config: CampaignConfig, state: CampaignState, buckets: list[int]
     if too_late and config.max_lateness is not None:
         found.append(
             f"{_count(len(too_late), 'total')} not used because of coming more than "
-            f"{duration_text(config.max_lateness)} after the end of the {bucket_word(config)}: record "
-            "totals sooner, or allow a larger max_lateness."
+            f"{duration_text(config.max_lateness)} after the end of the {config.buckets.word}: "
+            "record totals sooner, or allow a larger max_lateness."
         )
     missing = [bucket for bucket, value in none.items() if value.status == "missing"]
     if missing:
         found.append(
-            f"{_count(len(missing), bucket_word(config))} marked as missing: if a total turns up, "
+            f"{_count(len(missing), config.buckets.word)} marked as missing: if a total turns up, "
             "record it."
         )
     silent = [bucket for bucket in none if bucket not in too_late and bucket not in missing]
     if silent and (len(silent) >= MOST_WITHOUT_TOTALS or len(silent) == len(buckets)):
         which = "them" if len(silent) == len(buckets) else f"{len(silent)} of them"
         found.append(
-            f"No total was recorded for {which}: is the import still running? Bring in totals, or send "
-            "them to the service."
+            f"No total was recorded for {which}: is the import still running? Bring in totals, or "
+            "send them to the service."
         )
     return found
 
@@ -134,12 +135,9 @@ class LateGrowth(NamedTuple):
 def growing_totals(state: CampaignState, completeness: Completeness) -> LateGrowth | None:
     """The totals that grew long after their buckets; None while that may be chance."""
     config = state.config
-    settled = max(
-        _LONG_AFTER, config.settling_time, config.full_after or timedelta(0),
-        config.buckets.length or timedelta(0),
-    )  # fmt: skip
-    if config.curve:
-        settled = max(settled, config.curve[-1][0])
+    none = timedelta(0)
+    full = config.curve[-1][0] if config.curve else config.full_after
+    settled = max(_LONG_AFTER, config.settling_time, full or none, config.buckets.length or none)
     grown = looked_at = 0
     age = timedelta(0)
     for bucket, value in state.values.items():
@@ -161,11 +159,6 @@ def usual_interval(moments: list[datetime]) -> timedelta:
     """The usual time between moments that follow each other: the median, 0 if there are too few."""
     between = sorted(later - earlier for earlier, later in itertools.pairwise(moments))
     return between[len(between) // 2] if between else timedelta(0)
-
-
-def bucket_word(config: CampaignConfig) -> str:
-    """What a bucket of this campaign is called."""
-    return config.buckets.every if config.buckets.timed else "bucket"
 
 
 def span_since(then: datetime, now: datetime) -> str:

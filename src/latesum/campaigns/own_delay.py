@@ -1,9 +1,9 @@
-"""The delay that a campaign's own data show, beside the one that it was told.
+"""The delay that a campaign's own data show, beside the one that it was given.
 
-There are two sources. Where totals are dated by arrival, each switch shows how long the rewards of what was shown before go
-on coming: the totals are explained with one mean delay after the other, and how much worse each explains them than the best
-says which fit. Where totals are dated by decision and restated, the reports are a reporting triangle, and its fit says how
-totals fill up.
+There are two sources. Where totals are dated by arrival, each switch shows how long the rewards of
+what was shown before go on coming: the totals are explained with one mean delay after the other,
+and how much worse each explains them than the best says which fit. Where totals are dated by
+decision and restated, the reports are a reporting triangle, and its fit says how totals fill up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from latesum._checks import InvalidInput
 from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import plays_at
-from latesum.campaigns.learning import bucket_word
 from latesum.campaigns.state import CampaignState
 from latesum.policies import Play
 
@@ -30,14 +29,14 @@ Floats = NDArray[np.float64]
 _MIN_SWITCHES = 3
 _MIN_TOTALS = 8
 _MIN_REWARDS = 100.0
-#: The mean delays that are tried, as shares of the told one; a quarter of a power of two apart.
+#: The mean delays that are tried, as shares of the given one; a quarter of a power of two apart.
 _TRIED = 2.0 ** (np.arange(-16, 17) / 4)
 #: Of the last buckets only: what a delay was long ago says little about now.
 _MAX_PLAYS = 120
 #: Reports of fewer buckets are no triangle.
 _MIN_BUCKETS = 5
 _LEVEL = 0.95
-#: A told delay is off if it is outside the limits by this factor: less makes no difference.
+#: A given delay is off if it is outside the limits by this factor: less makes no difference.
 _MATTERS = 1.25
 
 
@@ -49,8 +48,8 @@ class OwnDelay(NamedTuple):
         mean: The mean delay; None if the data do not exclude any longer one.
         low: The lower limit of the mean, at 95%.
         high: The upper limit; infinite if the data do not exclude any.
-        told: The mean delay that the campaign was told; None if none was.
-        off: Whether the told one is clearly outside the limits.
+        given: The mean delay that the campaign was given; None if none was.
+        off: Whether the given one is clearly outside the limits.
         sentence: All of this in a sentence.
     """
 
@@ -58,19 +57,15 @@ class OwnDelay(NamedTuple):
     mean: float | None
     low: float
     high: float
-    told: float | None
+    given: float | None
     off: bool
     sentence: str
 
 
 def find_own_delay(state: CampaignState, now: datetime) -> OwnDelay | None:
-    """The delay that a campaign's own data show; None while they show none, and once it is finished.
+    """The delay that a campaign's own data show; None while they show none, and at its end.
 
-    Campaigns in several regions have a model of their own, which learns each region's delay.
-
-    Args:
-        state: What its log adds up to.
-        now: The time.
+    Campaigns of the market model have none: it learns the delay itself.
     """
     if state.config.is_market or state.finished is not None or state.archived is not None:
         return None
@@ -81,8 +76,8 @@ def find_own_delay(state: CampaignState, now: datetime) -> OwnDelay | None:
 
 def _from_switches(state: CampaignState, now: datetime) -> OwnDelay | None:
     config = state.config
-    told = config.parameters.get("mean_delay")
-    if not isinstance(told, int | float) or told <= 0:
+    given = config.parameters.get("mean_delay")
+    if not isinstance(given, int | float) or given <= 0:
         return None
     plays = [each for each in plays_at(state, now) if isinstance(each, Play)]
     before: int | None = None
@@ -92,33 +87,34 @@ def _from_switches(state: CampaignState, now: datetime) -> OwnDelay | None:
         before = config.option(config.status_quo)
     elif config.status_quo != "none":
         before = config.n_options
-    found = likely_means(plays[-_MAX_PLAYS:], config.n_options, before, float(told))
+    found = likely_means(plays[-_MAX_PLAYS:], config.n_options, before, float(given))
     if found is None:
         return None
-    per_bucket = config.expected_rounds
-    mean, low, high = (each / per_bucket for each in found)
-    return _said("switches", mean, low, high, told / per_bucket, config)
+    mean, low, high = (each / config.expected_rounds for each in found)
+    return _own_delay("switches", mean, low, high, given / config.expected_rounds, config)
 
 
 def likely_means(
-    plays: list[Play], n_options: int, before: int | None, told: float
+    plays: list[Play], n_options: int, before: int | None, given: float
 ) -> tuple[float, float, float] | None:
-    """The likeliest mean delay in rounds, and its limits at 95%; None if the totals do not tell.
+    """The likeliest mean delay in rounds, and its limits at 95%; None if the totals do not say.
 
-    For a mean delay, what arrives in a play is linear in the options' means: weighted least squares gives
-    these, and the sum of squares how well that delay explains the totals. The limits are the delays whose
-    sum of squares is within an F quantile of the smallest. A lower limit of 0 or an infinite upper one
-    says that no shorter or longer delay is excluded.
+    For a mean delay, what arrives in a play is linear in the options' means: weighted least squares
+    gives these, and the sum of squares how well that delay explains the totals. The limits are the
+    delays whose sum of squares is within an F quantile of the smallest. A lower limit of 0 or an
+    infinite upper one says that no shorter or longer delay is excluded.
 
     Args:
         plays: What was played, oldest first.
         n_options: The number of options.
-        before: What ran before the first play: an option; `n_options` for something else; None for nothing.
-        told: The mean delay that was told, in rounds: between a sixteenth and sixteen times it is looked at.
+        before: What ran before the first play: an option; `n_options` for something else; None for
+            nothing.
+        given: A mean delay in rounds: between a sixteenth and sixteen times it is looked at.
 
     >>> import latesum
-    >>> world = latesum.Problem([0.03, 0.05], "exponential(7500)").start(rng=np.random.default_rng(2))
-    >>> plays = [Play(day // 4 % 2, 5000, float(world.play(day // 4 % 2, 5000))) for day in range(60)]
+    >>> problem = latesum.Problem([0.03, 0.05], "exponential(7500)")
+    >>> world, arms = problem.start(rng=np.random.default_rng(2)), [0, 0, 0, 0, 1, 1, 1, 1] * 8
+    >>> plays = [Play(arm, 5000, float(world.play(arm, 5000))) for arm in arms[:60]]
     >>> mean, low, high = likely_means(plays, 2, None, 5000.0)
     >>> low < 7500 < high
     True
@@ -140,7 +136,7 @@ def likely_means(
     rounds = np.array([play.rounds for play in plays], dtype=np.float64)
     # The variance of a total is about its mean; which of the options it came from matters little.
     weights = 1 / np.sqrt(rounds[known] * totals.sum() / rounds[known].sum())
-    means = told * _TRIED
+    means = given * _TRIED
     squares = np.empty(len(means))
     for at, mean in enumerate(means):
         arriving = _arriving(plays, rounds, n_means, before, mean)[known] * weights[:, None]
@@ -192,14 +188,15 @@ def _from_restatements(state: CampaignState) -> OwnDelay | None:
         mean, low, high = delays.fit(source, kind="triangle", level=_LEVEL).mean
     except InvalidInput:  # too few restatements, or a tail that they do not show
         return None
-    return _said("restatements", mean, low, high, _told_by_curve(config), config)
+    return _own_delay("restatements", mean, low, high, _mean_of_curve(config), config)
 
 
 def _triangle(state: CampaignState) -> dict[tuple[int, int], float]:
     """What was known of each bucket at the end of later ones: (bucket, as of) and the total.
 
-    A total that is heard again unchanged is mostly not kept. So it is carried on over all days on which something was
-    reported, up to the age at which totals were last seen to change: a file has the last days, not single ones.
+    A total that is heard again unchanged is mostly not kept. So it is carried on over all days on
+    which something was reported, up to the age at which totals were last seen to change: a file has
+    the last days, not single ones.
     """
     buckets = state.config.buckets
     reported: dict[int, dict[int, float]] = {}
@@ -221,7 +218,7 @@ def _triangle(state: CampaignState) -> dict[tuple[int, int], float]:
     return known
 
 
-def _told_by_curve(config: CampaignConfig) -> float | None:
+def _mean_of_curve(config: CampaignConfig) -> float | None:
     """The mean delay in buckets of a curve by which totals are said to fill up."""
     curve, length = config.curve, config.buckets.length
     if curve is None or length is None:
@@ -236,31 +233,30 @@ def _told_by_curve(config: CampaignConfig) -> float | None:
     )
 
 
-def _said(
+def _own_delay(
     source: Literal["switches", "restatements"],
     mean: float,
     low: float,
     high: float,
-    told: float | None,
+    given: float | None,
     config: CampaignConfig,
 ) -> OwnDelay:
-    word = bucket_word(config)
-    own = (
-        "what came in after its switches"
-        if source == "switches"
-        else "how its totals were restated"
-    )
+    def span(buckets: float) -> str:
+        return counted(f"{buckets:.2g}", config.buckets.word)
+
+    how = {
+        "switches": "what came in after its switches",
+        "restatements": "how its totals were restated",
+    }
     if math.isinf(high):
-        late = (
-            f"at least {counted(f'{low:.2g}', word)} late on average; how late cannot be told yet"
-        )
+        late = f"at least {span(low)} late on average; how late is not known yet"
     elif low == 0.0:
-        late = f"at most {counted(f'{high:.2g}', word)} late on average"
+        late = f"at most {span(high)} late on average"
     else:
-        late = f"{counted(f'{mean:.2g}', word)} late on average ({low:.2g} to {high:.2g})"
-    sentence = f"By {own}, rewards come {late}"
-    off = told is not None and not low / _MATTERS <= told <= high * _MATTERS
-    if told is not None:
-        sentence += f"; it was told {counted(f'{told:.2g}', word)}"
-    limited = None if math.isinf(high) else mean
-    return OwnDelay(source, limited, low, high, told, off, sentence + ".")
+        late = f"{span(mean)} late on average ({low:.2g} to {high:.2g})"
+    sentence = f"By {how[source]}, rewards come {late}"
+    off = given is not None and not low / _MATTERS <= given <= high * _MATTERS
+    if given is not None:
+        sentence += f"; it was given {span(given)}"
+    found = None if math.isinf(high) else mean
+    return OwnDelay(source, found, low, high, given, off, f"{sentence}.")

@@ -236,7 +236,7 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
-        """Be the one who writes to a campaign; all is written at the end of the block, or nothing."""
+        """Be the only writer of a campaign; at the end of the block all is written, or nothing."""
         with self._transaction() as connection:
             writer = Writer(connection, campaign)
             yield writer
