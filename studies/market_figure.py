@@ -22,15 +22,8 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     """Draw a run of `switchback`.
 
     Above: the totals of all regions, split by the options that they came from; holidays are grey,
-    totals that counted
-    as outliers have a mark. Below: what each region showed, and the effects against the first
-    option with their 90%
-    intervals as they were known at the time, beside the truth.
-
-    Args:
-        run: The run.
-        path: Where to write the figure; the ending of the name says in which format.
-        title: What stands above it.
+    totals that counted as outliers have a mark. Below: what each region showed, and the effects
+    against the first option with their 90% intervals as they were known at the time, beside the truth.
 
     >>> import tempfile
     >>> from latesum.experiments.markets.spec import MarketRunSpec
@@ -46,15 +39,15 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     from matplotlib.figure import Figure
 
     world, playing = run.world, run.playing
-    law, settings = world.law, playing.settings
+    law, config = world.law, playing.config
     options = law.options
     whole = playing.panel(law.buckets)
-    last = summarize_panel(whole, settings)
+    last = summarize_panel(whole, config)
     buckets = np.arange(whole.first, whole.end)
     parts = np.zeros((len(buckets), options))
     for (region, bucket), shares in last.origins.items():
         place = bucket - whole.first
-        total = whole.totals[place, settings.regions.index(region)]
+        total = whole.totals[place, config.regions.index(region)]
         for name, share in shares.items():
             parts[place, int(name)] += share * (0.0 if np.isnan(total) else total)
 
@@ -62,7 +55,7 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     above, middle, below = figure.subplots(
         3, 1, sharex=True, height_ratios=(3, 0.4 + 0.35 * law.regions, 2.4)
     )
-    for bucket in settings.holidays:
+    for bucket in config.holidays:
         for axes in (above, below):
             axes.axvspan(bucket - 0.5, bucket + 0.5, color="0.88", lw=0)
     above.stackplot(
@@ -90,8 +83,8 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     middle.set_yticks(range(law.regions), [f"region {k + 1}" for k in range(law.regions)])
     middle.set_ylabel("shown")
 
-    times = np.arange(settings.period_length, law.buckets + 1, _EVERY)
-    at_times = [summarize_panel(playing.panel(int(time)), settings).effects for time in times]
+    times = np.arange(config.period_length, law.buckets + 1, _EVERY)
+    at_times = [summarize_panel(playing.panel(int(time)), config).effects for time in times]
     for option in range(1, options):
         rows = [effects[option] for effects in at_times]
         colour = _COLOURS[option]

@@ -1,17 +1,17 @@
-"""Regret of the market model beside the analysts' tests, and coverage of its intervals.
+"""Regret of the market model, and coverage of its intervals, in many worlds.
 
-    python studies/market_study.py worlds --world G --policy geo-test --replications 60
+    python studies/market_study.py "late options" --world "A, best 2 times as late" --replications 60
 
-Results are kept in a folder, so that a study that was stopped goes on where it was. The same seed
-gives the same
+Results are kept in a folder, so that a study that was stopped resumes. The same seed gives the same
 tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -19,29 +19,142 @@ from latesum._checks import InvalidInput, known_name
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Rows
-from market_field import FieldRow, run_field
-from market_worlds import CELLS, Cell
+from latesum.simulation.market import Market
 from report import command, keep, options, running, show
 
 #: An option that is worse than the best by less than this share is as good.
 AS_GOOD = 0.02
-COLUMNS = (
-    "world",
-    "policy",
-    "of split",
-    "± s.e.",
-    "lost, %",
-    "worst 1%",
-    "90%",
-    "95%",
-    "wrong signs",
-    "ends within 2%",
-    "switches",
-    "winner",
-    "wrong winner",
-    "runs",
-    "goal",
-)
+#: One stream and four regions with three options and daily totals, and what is hard: many options,
+#: long delays, a background, few sales, one option that is a little better.
+WORLDS: dict[str, Market] = {
+    "A": Market(),
+    "B": Market(regions=4),
+    "D": Market(options=5, delay=4, buckets=120),
+    "E": Market(regions=4, options=5, delay=4, background=0.3, sales=240, buckets=120),
+    "F": Market(regions=4, options=2, delay=0.5, sales=120, buckets=60),
+    "G": Market(regions=4, one_better=True, sales=240, buckets=60),
+}
+
+
+class Cell(NamedTuple):
+    """A policy in a world; `goal` is the largest share of an equal split's regret it may have."""
+
+    table: str
+    world: str
+    market: Market
+    policy: str = "switchback(winner=True)"
+    goal: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What the policy is called in tables."""
+        return "switchback" if self.policy.startswith("switchback(winner=True") else self.policy
+
+
+def _worlds() -> list[Cell]:
+    goals = {"A": 0.165, "B": 0.115, "D": 0.26, "E": 0.33, "F": 0.24, "G": 0.34}
+    cells = [Cell("worlds", name, WORLDS[name], goal=goal) for name, goal in goals.items()]
+    tests = ("half-time-test", "geo-test", "flow", "unmix")
+    return cells + [
+        Cell("worlds", name, market, policy) for name, market in WORLDS.items() for policy in tests
+    ]
+
+
+def _late_options() -> list[Cell]:
+    """The best option later than the others, or the worst; delays of two parts."""
+    goals: dict[str, dict[float, float | None]] = {
+        "A": {1.3: 0.24, 2.0: 0.26, 3.0: 0.34},
+        "B": {1.3: None, 2.0: 0.19, 3.0: 0.22},
+    }
+    cells = []
+    for name, of_world in goals.items():
+        law = WORLDS[name]
+        for times, goal in of_world.items():
+            words = f"{name}, best {times:g} times as late"
+            cells.append(Cell("late options", words, replace(law, best_later=times), goal=goal))
+        words = f"{name}, worst 2 times as late"
+        cells.append(Cell("late options", words, replace(law, worst_later=2.0)))
+        for times in (1.0, 2.0):
+            words = f"{name}, two-part delay, best {times:g} times as late"
+            changed = replace(law, shape="two-part", best_later=times)
+            cells.append(Cell("late options", words, changed))
+    many = replace(WORLDS["D"], best_later=2.0)
+    return [*cells, Cell("late options", "D, best 2 times as late", many)]
+
+
+def _given() -> list[Cell]:
+    """A delay or a status quo that is given wrongly."""
+    cells = []
+    for name in "AB":
+        for factor, words in ((3.0, "3 times too long"), (1 / 3, "3 times too short")):
+            policy = f"switchback(winner=True, given={factor!r})"
+            cells.append(Cell("wrong inputs", f"{name}, delay {words}", WORLDS[name], policy))
+        for before in ("status quo", "nothing"):
+            law = replace(WORLDS[name], history=0, before=before)
+            for given in ("truth", "not known", "wrong"):
+                policy = f"switchback(winner=True, before={given!r})"
+                words = f"{name} without history, {before} before, given: {given}"
+                cells.append(Cell("wrong inputs", words, law, policy))
+    return cells
+
+
+def _robustness() -> list[Cell]:
+    changes: dict[str, dict[str, Any]] = {
+        "two days late, restated for a week, 5% missing": {
+            "report_lag": 2,
+            "restated": 7,
+            "missing": 0.05,
+        },
+        "spill-over of 30%": {"spill": 0.3},
+        "novelty of 15%": {"novelty": 0.15},
+        "effects differ by region, 7%": {"differences": 0.07},
+        "a holiday, +60% for five days": {"holiday": 0.6},
+        "noise of 12%": {"noise": 0.12},
+        "drift of 3%, 2% per region": {"walk": 0.03, "region_walk": 0.02},
+        "effects of 30%": {"effects": 0.3},
+        "overdispersed sales": {"overdispersion": 2.0},
+        "money, orders of sd 1.5": {"order_spread": 1.5},
+        "dated by decision": {"dated": "decision"},
+        "20 regions": {"regions": 20},
+    }
+    return [
+        Cell("robustness", f"B, {words}", replace(WORLDS["B"], **change))
+        for words, change in changes.items()
+    ]
+
+
+def _real() -> list[Cell]:
+    series: dict[str, tuple[str, int, int, float]] = {
+        "births, 4 states": ("births", 4, 7, 0.12),
+        "flights, 3 airports": ("flights", 3, 7, 0.12),
+        "Chicago, 4 stations": ("chicago", 4, 7, 0.18),
+        "bank calls": ("bank_calls", 1, 5, 0.20),
+        "deaths": ("deaths", 1, 7, 0.29),
+        "Chicago, 1 station": ("chicago", 1, 7, 0.40),
+    }
+    cells = []
+    for words, (name, regions, week, goal) in series.items():
+        law = Market(
+            regions=regions,
+            week=week,
+            buckets=85,
+            sales=400.0 * regions,
+            effects=0.08,
+            rounds="constant",
+            demand=f"market_demand:{name}",
+        )
+        cells.append(Cell("real demand", words, law, goal=goal))
+        cells.append(Cell("real demand", words, law, "half-time-test"))
+    return cells
+
+
+CELLS: dict[str, list[Cell]] = {
+    "worlds": _worlds(),
+    "late options": _late_options(),
+    "wrong inputs": _given(),
+    "robustness": _robustness(),
+    "real demand": _real(),
+}
 
 
 class MarketRow(NamedTuple):
@@ -50,15 +163,13 @@ class MarketRow(NamedTuple):
     Args:
         cell: The policy and the world.
         runs: The number of runs.
-        of_split: What it lost, over what an equal split loses.
+        of_split: Its regret, over that of an equal split.
         error: The standard error of that.
-        lost: What it lost, as a share of the best option's sales.
-        worst: What 99% of the runs stay below.
-        covered90: The share of effects in their 90% interval; NaN where there are no intervals.
-        covered95: The same of the 95% interval.
+        worst: The regret that 99% of the runs stay below, as a share of the best option's sales.
+        ends_best: The share of runs that end on the best option.
+        ends_within: The same of an option as good as the best.
+        coverage: The share of effects in their 90% interval; NaN where there are no intervals.
         wrong_signs: The share of effects whose 95% interval claims the wrong sign.
-        ends_within: The share of runs that end on an option as good as the best.
-        switches: How often a region changed its option.
         named: The share of runs in which a winner was named.
         named_wrongly: The share of runs in which it was worse than the best by more than 2%.
     """
@@ -67,20 +178,66 @@ class MarketRow(NamedTuple):
     runs: int
     of_split: float
     error: float
-    lost: float
     worst: float
-    covered90: float
-    covered95: float
-    wrong_signs: float
+    ends_best: float
     ends_within: float
-    switches: float
+    coverage: float
+    wrong_signs: float
     named: float
     named_wrongly: float
 
     @property
     def holds(self) -> bool:
-        """Whether it lost no more than it may."""
+        """Whether its regret is no larger than it may be."""
         return self.cell.goal is None or self.of_split <= self.cell.goal
+
+    def texts(self) -> list[str]:
+        """In the order of `COLUMNS`."""
+        model = not np.isnan(self.coverage)
+        goal = "" if self.cell.goal is None else f"{self.cell.goal:.3g}"
+        return [
+            self.cell.world,
+            self.cell.name,
+            f"{self.of_split:.3f}",
+            f"{self.error:.3f}",
+            f"{self.worst:.1%}",
+            f"{self.ends_best:.0%}",
+            f"{self.ends_within:.0%}",
+            f"{self.coverage:.0%}" if model else "",
+            f"{self.wrong_signs:.1%}" if model else "",
+            f"{self.named:.0%}" if model else "",
+            f"{self.named_wrongly:.1%}" if model else "",
+            f"{self.runs}",
+            goal if self.holds else f"{goal} MISSED",
+        ]
+
+    def values(self) -> dict[str, object]:
+        """For a file of values."""
+        cell = self.cell
+        return {
+            "table": cell.table,
+            "world": cell.world,
+            "policy": cell.name,
+            "goal": cell.goal,
+            **dict(zip(self._fields[1:], self[1:], strict=True)),
+        }
+
+
+COLUMNS = (
+    "world",
+    "policy",
+    "of split",
+    "± s.e.",
+    "worst 1%",
+    "ends on best",
+    "within 2%",
+    "90% coverage",
+    "wrong signs",
+    "winner",
+    "wrong winner",
+    "runs",
+    "goal",
+)
 
 
 def run_markets(
@@ -88,181 +245,89 @@ def run_markets(
     *,
     worlds: Sequence[str] = (),
     policies: Sequence[str] = (),
-    replications: int | None = None,
+    replications: int = 200,
     seed: int = 50_000,
     **how: Unpack[RunOptions],
 ) -> list[MarketRow]:
-    """Run what is missing of some tables, and return all rows; at most `replications` runs each.
+    """Run what is missing of some tables, and return all rows.
 
     Args:
         tables: Names of `CELLS`.
         worlds: The worlds that are played in, by their names in the tables; all without.
         policies: The policies, as the tables call them; all without.
-        replications: The largest number of runs of a cell.
+        replications: The number of runs of a cell.
         seed: The seed.
         how: Where and how runs are made.
-
-    >>> rows = run_markets(["poor reports"], replications=1)  # doctest: +SKIP
-    >>> [row.cell.world for row in rows]  # doctest: +SKIP
-    ['A, two days late, restated for a week, 5% missing', 'B, two days late, restated for a week,
-    5% missing']
     """
     every = [cell for table in tables for cell in CELLS[known_name(table, CELLS, "table")]]
     for world in worlds:
         known_name(world, dict.fromkeys(cell.world for cell in every), "world")
     for policy in policies:
-        known_name(policy, dict.fromkeys(cell.called for cell in every), "policy")
+        known_name(policy, dict.fromkeys(cell.name for cell in every), "policy")
     cells = [
         cell
         for cell in every
-        if (not worlds or cell.world in worlds) and (not policies or cell.called in policies)
+        if (not worlds or cell.world in worlds) and (not policies or cell.name in policies)
     ]
     if not cells:
         raise InvalidInput("none of these policies plays in one of these worlds.")
-    settings = [
+    specs = [
         MarketRunSpec(
             cell.market,
             cell.policy,
             seed,
             problem_name=f"{cell.table}: {cell.world}",
-            policy_name=cell.called,
+            policy_name=cell.policy,
         )
         for cell in cells
     ]
-    counts = [cell.most if replications is None else min(cell.most, replications) for cell in cells]
-    results = run(settings, counts, what="markets", **how)
+    results = run(specs, replications, what="markets", **how)
     return [row_of(cell, measured) for cell, measured in zip(cells, results.rows, strict=True)]
 
 
 def row_of(cell: Cell, measured: Rows) -> MarketRow:
-    """What was measured in the runs of a cell, in one row.
-
-    Args:
-        cell: The cell.
-        measured: By measure, one row per run.
-    """
+    """What was measured in the runs of a cell, in one row."""
     lost, split = measured["lost"], measured["lost_by_split"]
     ratio = float(lost.mean() / split.mean())
     # The error of a ratio of means, to first order.
     error = float(np.std(lost - ratio * split) / split.mean() / np.sqrt(len(lost)))
-    bounds = measured["intervals"]
-    known = np.isfinite(bounds[:, 0])
-    covered = bounds[known].mean(axis=0) if known.any() else np.full(3, np.nan)
-    named = measured["named"]
-    covered90, covered95, wrong_signs = covered.tolist()
+    bounds, named = measured["intervals"].mean(axis=0), measured["named"]
     return MarketRow(
         cell,
         len(lost),
         ratio,
         error,
-        float(lost.mean()),
         float(np.quantile(lost, 0.99)),
-        covered90,
-        covered95,
-        wrong_signs,
+        float(np.mean(measured["ended_on_best"])),
         float(np.mean(measured["within"] < AS_GOOD)),
-        float(measured["switches"].mean()),
+        float(bounds[0]),
+        float(bounds[2]),
         float(np.mean(np.isfinite(named[:, 0]))),
         float(np.mean(named[:, 1] > AS_GOOD)),
     )
 
 
-def cells_of(row: MarketRow) -> list[str]:
-    """A row for a table, as text in the order of `COLUMNS`.
-
-    Args:
-        row: The row.
-    """
-    looked = row.cell.table == "winner"
-    share = "{:.0%}".format
-    goal = (
-        "" if row.cell.goal is None else f"{row.cell.goal:.2f}" + ("" if row.holds else " MISSED")
-    )
-    intervals = (
-        ["", "", ""]
-        if np.isnan(row.covered90)
-        else [share(row.covered90), share(row.covered95), f"{row.wrong_signs:.1%}"]
-    )
-    return [
-        row.cell.world,
-        row.cell.called,
-        f"{row.of_split:.2f}",
-        f"{row.error:.2f}",
-        f"{row.lost:.2%}".rstrip("%"),
-        f"{100 * row.worst:.1f}",
-        *intervals,
-        share(row.ends_within),
-        f"{row.switches:.1f}",
-        share(row.named) if looked else "",
-        f"{row.named_wrongly:.1%}" if looked else "",
-        f"{row.runs}",
-        goal,
-    ]
-
-
-def as_values(row: MarketRow) -> dict[str, object]:
-    """A row for a file of values.
-
-    Args:
-        row: The row.
-    """
-    cell, *values = row
-    named: dict[str, object] = {
-        "table": cell.table,
-        "world": cell.world,
-        "policy": cell.called,
-        "goal": cell.goal,
-    }
-    return named | dict(zip(row._fields[1:], values, strict=True))
-
-
-#: The table that has problems of one stream, of `market_field`.
-FIELD = "field problems"
-
-
 def main() -> bool:
     """Read the options and run what is missing; whether the goals are met."""
     parser = options(__doc__, "markets-results", seed=50_000)
-    parser.add_argument("tables", nargs="*", help="some of the tables, such as worlds")
+    parser.add_argument("tables", nargs="*", help=f"some of {', '.join(CELLS)}")
     parser.add_argument("--world", action="append", default=[], help="only this world")
     parser.add_argument("--policy", action="append", default=[], help="only this policy")
     asked = parser.parse_args()
-    every = (*CELLS, FIELD)
-    chosen = [known_name(table, every, "table") for table in asked.tables or every]
-    rows: list[MarketRow] = []
-    field: list[FieldRow] = []
     with running(asked) as how:
-        if cells := [table for table in chosen if table != FIELD]:
-            rows = run_markets(
-                cells,
-                worlds=asked.world,
-                policies=asked.policy,
-                replications=asked.replications,
-                seed=asked.seed,
-                **how,
-            )
-        if FIELD in chosen:
-            most = min(asked.replications or 200, 200)
-            field = run_field(replications=most, seed=asked.seed, **how)
-    for name, group in groupby(rows, key=lambda row: row.cell.table):
-        show(name.capitalize(), COLUMNS, map(cells_of, group))
-    if rows:
-        print(
-            "Of split: what was lost over what an equal split loses. "
-            "90%, 95%: shares of true effects inside their intervals."
+        rows = run_markets(
+            asked.tables or list(CELLS),
+            worlds=asked.world,
+            policies=asked.policy,
+            replications=asked.replications or 200,
+            seed=asked.seed,
+            **how,
         )
-        keep(asked.out / "markets.csv", map(as_values, rows), ("table", "world", "policy"))
-    if field:
-        columns = ["problem", "policy", "mean", "± s.e.", "goal"]
-        show("Regret on problems of one stream", columns, map(_field_cells, field))
-        keep(asked.out / "field.csv", (each._asdict() for each in field), ("problem", "policy"))
-    missed = [each for each in field if each.goal is not None and each.mean > each.goal]
-    return not missed and all(row.holds for row in rows)
-
-
-def _field_cells(row: FieldRow) -> list[str]:
-    goal = "" if row.goal is None else f"{row.goal:,.0f}"
-    return [row.problem, row.policy, f"{row.mean:,.0f}", f"{row.error:,.0f}", goal]
+    for name, group in groupby(rows, key=lambda row: row.cell.table):
+        show(name.capitalize(), COLUMNS, (row.texts() for row in group))
+    print("Of split: the regret over that of an equal split.")
+    keep(asked.out / "markets.csv", (row.values() for row in rows), ("table", "world", "policy"))
+    return all(row.holds for row in rows)
 
 
 if __name__ == "__main__":

@@ -82,9 +82,9 @@ def test_clustered_errors_are_those_of_statsmodels():
     clusters = np.repeat(np.arange(15), 6)
     outcome = design @ [1, 2, 0, -1] + rng.standard_normal(15)[clusters] + rng.standard_normal(90)
     oracle = api.OLS(outcome, design).fit(cov_type="cluster", cov_kwds={"groups": clusters})
-    found = regression(outcome, design, clusters)
-    assert np.allclose(found.estimates, oracle.params)
-    assert np.allclose(found.errors, oracle.bse)
+    estimates, errors = regression(outcome, design, clusters)
+    assert np.allclose(estimates, oracle.params)
+    assert np.allclose(errors, oracle.bse)
 
 
 def test_the_analysts_find_large_effects():

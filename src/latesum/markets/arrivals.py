@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 #: Tables end after this many mean delays.
 _LONGEST = 64
 #: The two-part delay: this share of the sales comes nearly at once, after this part of the mean.
-_AT_ONCE, _AT_ONCE_MEAN = 0.6, 0.1
+_AT_ONCE, _AT_ONCE_MEAN = 0.7, 0.15
 
 
 @functools.lru_cache(maxsize=64)

@@ -120,7 +120,7 @@ class MarketInputs:
         """The runs of a candidate, given the delay of the inputs and not the true one."""
         law, player, late = self.market, candidate.player, self.late
         if player == "switchback":
-            player += f"(winner=True, told={late.mean / law.delay:g}, sure={late.certainty!r})"
+            player += f"(winner=True, given={late.mean / law.delay:g}, certainty={late.certainty!r})"
         elif player in ("flow", "unmix"):
             player += f"(mean_delay={late.mean * law.visitors:g})"
         tolerance = max(self.lift / (1 + self.lift) - 1e-9, 1e-9)

@@ -61,6 +61,7 @@ class Market:
         shape: The law of the delay: "exponential", "gamma" (of shape 2), "lognormal" (of sigma 1)
             or "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long).
         best_later: The best option's delay is this times that of the others.
+        worst_later: The same of the worst option.
         spread: How many times as large the largest region is as the smallest.
         weekday: How far the rate differs by weekday, at most.
         region_weekday: How far a region's weekdays differ from the common ones, at most.
@@ -115,6 +116,7 @@ class Market:
     delay: float = 2.0
     shape: Literal["exponential", "gamma", "lognormal", "two-part"] = "exponential"
     best_later: float = 1.0
+    worst_later: float = 1.0
     spread: float = 10.0
     weekday: float = 0.3
     region_weekday: float = 0.0
@@ -154,7 +156,15 @@ class Market:
             whole_number(getattr(self, name), f"the number of {name}", at_least=1)
         for name in ("history", "report_lag", "restated", "seed_offset"):
             whole_number(getattr(self, name), f"`{name}`")
-        for name in ("sales", "visitors", "delay", "best_later", "first_share", "novelty_halves"):
+        for name in (
+            "sales",
+            "visitors",
+            "delay",
+            "best_later",
+            "worst_later",
+            "first_share",
+            "novelty_halves",
+        ):
             finite_number(getattr(self, name), f"`{name}`", above=0)
         finite_number(self.spread, "the spread of the regions", at_least=1)
         for name in (
@@ -248,7 +258,7 @@ class MarketWorld:
             for stream in range(3)
         ]
         drawing, self._sales, reporting = (np.random.default_rng(child) for child in children)
-        self._open = math.ceil(_OPEN_BEFORE * law.delay * max(1.0, law.best_later))
+        self._open = math.ceil(_OPEN_BEFORE * law.delay * max(1.0, law.best_later, law.worst_later))
         self._start = self._open + law.history  # the place of bucket 0
         self._length = self._start + law.buckets
         self._draw(drawing)
@@ -420,6 +430,7 @@ class MarketWorld:
         self._day = day
         self._delays = np.full(options, law.delay)
         self._delays[int(np.argmax(self.effects))] *= law.best_later
+        self._delays[int(np.argmin(self.effects))] *= law.worst_later
 
     def _draw_reports(self, rng: np.random.Generator) -> None:
         law, shape = self.law, (self._length, self.law.regions)

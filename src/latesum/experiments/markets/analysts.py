@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,41 +16,24 @@ Integers = NDArray[np.int64]
 WEEK = 7
 
 
-class Regression(NamedTuple):
-    """Estimates and their standard errors, clustered.
+def regression(outcome: Floats, design: Floats, clusters: Integers) -> tuple[Floats, Floats]:
+    """Ordinary least squares: estimates, and standard errors clustered as statsmodels does.
 
-    Args:
-        estimates: By column of the design.
-        errors: Their standard errors.
-    """
-
-    estimates: Floats
-    errors: Floats
-
-
-def regression(outcome: Floats, design: Floats, clusters: Integers) -> Regression:
-    """Ordinary least squares, with standard errors clustered as statsmodels does.
-
-    Args:
-        outcome: One number per row.
-        design: One row per row of the outcome; columns may depend on each other.
-        clusters: The cluster of each row.
-
-    >>> found = regression(np.array([1.0, 2, 3, 5]), np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]]),
+    >>> estimates, _ = regression(np.array([1.0, 2, 3, 5]), np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]]),
     ...     np.array([0, 0, 1, 1]))
-    >>> found.estimates.round(3)
+    >>> estimates.round(3)
     array([0.8, 1.3])
     """
     bread = np.linalg.pinv(design.T @ design)
     estimates = bread @ (design.T @ outcome)
     residual = outcome - design @ estimates
-    names, places = np.unique(clusters, return_inverse=True)
+    names, positions = np.unique(clusters, return_inverse=True)
     scores = np.zeros((len(names), design.shape[1]))
-    np.add.at(scores, places, design * residual[:, None])
+    np.add.at(scores, positions, design * residual[:, None])
     rows, rank, groups = len(outcome), int(np.linalg.matrix_rank(design)), len(names)
     factor = groups / max(groups - 1, 1) * (rows - 1) / max(rows - rank, 1)
     covariance = factor * bread @ (scores.T @ scores) @ bread
-    return Regression(estimates, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+    return estimates, np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
 
 class SwitchbackTest:
@@ -60,10 +42,6 @@ class SwitchbackTest:
     log(total / rounds) on options, regions and days (one stream: weekdays, and a quadratic trend
     if every option has two weeks), without the
     first days after each switch, errors clustered by region and week.
-
-    Args:
-        world: The market.
-        share: For which share of the time it is tested.
     """
 
     def __init__(self, world: MarketWorld, share: float = 0.5) -> None:
@@ -74,11 +52,7 @@ class SwitchbackTest:
         self._answer: int | None = None
 
     def decide(self, bucket: int) -> list[int]:
-        """What every region shows.
-
-        Args:
-            bucket: The bucket.
-        """
+        """What every region shows."""
         law = self._world.law
         if bucket < self._tested:
             return [(region + bucket // WEEK) % law.options for region in range(law.regions)]
@@ -113,28 +87,17 @@ class SwitchbackTest:
                 columns += [at / end, (at / end) ** 2]
         design = np.column_stack(columns).astype(float)
         found = regression(outcome, design, where * 1000 + at // WEEK)
-        return (
-            np.append(0.0, found.estimates[: options - 1]),
-            np.append(0.0, found.errors[: options - 1]),
-        )
+        return np.append(0.0, found[0][: options - 1]), np.append(0.0, found[1][: options - 1])
 
 
 class GeoTest(SwitchbackTest):
     """Difference in differences: each region keeps one option for half the time.
 
     With fewer regions than options, each option has one block, against the weekdays of the history.
-
-    Args:
-        world: The market.
-        share: For which share of the time it is tested.
     """
 
     def decide(self, bucket: int) -> list[int]:
-        """What every region shows.
-
-        Args:
-            bucket: The bucket.
-        """
+        """What every region shows."""
         law = self._world.law
         if bucket >= self._tested:
             return [self.answer()] * law.regions
@@ -167,4 +130,4 @@ class GeoTest(SwitchbackTest):
         design = np.column_stack(columns).astype(float)
         found = regression(outcome, design, where * 1000 + at // WEEK)
         count = law.options - 1
-        return np.append(0.0, found.estimates[:count]), np.append(0.0, found.errors[:count])
+        return np.append(0.0, found[0][:count]), np.append(0.0, found[1][:count])

@@ -26,37 +26,6 @@ from latesum.policies.history import StatusQuo, check_history, check_status_quo
 _BUCKETS = 100
 
 
-class _Table:
-    """The rows of a run as a panel: what was added since it was last asked for is added to it."""
-
-    def __init__(self, arms: int) -> None:
-        self._arms, self._filled = arms, 0
-        self._make_room(_BUCKETS)
-
-    def _make_room(self, size: int) -> None:
-        self._filled = 0
-        self._exposure, self._totals = np.empty((size, 1)), np.empty((size, 1))
-        self._shares = np.zeros((size, 1, self._arms))
-
-    def panel(self, rows: list[list[Any]], first: int) -> Panel:
-        """The panel of all rows: arm, rounds and total, None where it is not known.
-
-        Args:
-            rows: Those of the last time, and those that were added.
-            first: The bucket of the first.
-        """
-        end = len(rows)
-        if end > len(self._totals):
-            self._make_room(2 * end)
-        for place in range(self._filled, end):
-            arm, rounds, total = rows[place]
-            self._exposure[place, 0] = rounds
-            self._totals[place, 0] = np.nan if total is None else total
-            self._shares[place, 0, arm] = 1.0
-        self._filled = end
-        return Panel(first, self._exposure[:end], self._shares[:end], self._totals[:end])
-
-
 class Switchback(Policy):
     """A sweep over all arms, then tempered Thompson sampling from a state-space model.
 
@@ -116,9 +85,8 @@ class Switchback(Policy):
         self._rows: list[list[Any]] = [list(part) for part in self.history]
         rng = self._rng
         self._seed = 0 if rng is None else int(rng.integers(2**31))
-        self._told: MarketConfig | None = None
+        self._built: MarketConfig | None = None
         self._found: Posterior | None = None
-        self._table = _Table(self.n_arms)
 
     def _learn(self, play: Play) -> None:
         self._rows.append([play.arm, play.rounds, play.total])
@@ -129,8 +97,7 @@ class Switchback(Policy):
 
     def _restore(self, learned: Any) -> None:
         self._rows, self._seed = [row.copy() for row in learned[0]], learned[1]
-        self._told = self._found = None
-        self._table = _Table(self.n_arms)
+        self._built = self._found = None
 
     @property
     def _size(self) -> int:
@@ -139,20 +106,20 @@ class Switchback(Policy):
         return self.bucket if self.bucket > 1 else math.ceil(least)
 
     @property
-    def _settings(self) -> MarketConfig:
-        """What the rule is told: it stays the same, and every decision needs it."""
-        if self._told is None:
-            self._told = self._market_settings()
-        return self._told
+    def _config(self) -> MarketConfig:
+        """It stays the same, and every decision needs it."""
+        if self._built is None:
+            self._built = self._market_config()
+        return self._built
 
     @property
     def _posterior(self) -> Posterior:
         """What is known after all rows."""
         if self._found is None:
-            self._found = posterior(self._panel(), self._settings)
+            self._found = posterior(self._panel(), self._config)
         return self._found
 
-    def _market_settings(self) -> MarketConfig:
+    def _market_config(self) -> MarketConfig:
         options = tuple(map(str, range(self.n_arms)))
         before = f"{self.status_quo}"
         if not isinstance(self.status_quo, int):
@@ -169,29 +136,33 @@ class Switchback(Policy):
         )
 
     def _panel(self) -> Panel:
-        return self._table.panel(self._rows, -len(self.history))
+        arms = np.array([row[0] for row in self._rows], dtype=np.int64)
+        rounds = np.array([row[1] for row in self._rows], dtype=np.float64)
+        totals = np.array([row[2] for row in self._rows], dtype=np.float64)  # None is NaN
+        shares = np.eye(self.n_arms)[arms][:, None]
+        return Panel(-len(self.history), rounds[:, None], shares, totals[:, None])
 
     def _next(self) -> Block:
         panel = self._panel()
         allowed = np.zeros((1, self.n_arms), dtype=bool)
         allowed[0, self._available()] = True
         bucket = len(self._rows) - len(self.history)
-        decided = decide_panel(panel, bucket, self._settings, allowed, chances=False)[0]
+        decided = decide_panel(panel, bucket, self._config, allowed, chances=False)[0]
         return Block(int(decided.option), self._size, "learn")
 
     def winner(self) -> Winner:
         """Whether a winner can be named by now."""
-        return winner_of(self._panel(), self._settings, found=self._posterior)
+        return winner_of(self._panel(), self._config, found=self._posterior)
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         rounds = sum(row[1] for row in self._rows if row[0] == arm and row[2] is not None)
         if not rounds:
             return None, 0.0, 1.0, 0
-        settings, found = self._settings, self._posterior
+        config, found = self._config, self._posterior
         mean, covariance = found.effects()
         likeliest = found.fits[0]
         scale = math.exp(likeliest.own_mean[0, -1] + likeliest.slopes[0, -1] @ likeliest.mean)
-        width = NormalDist().inv_cdf((1 + level) / 2) * widening(settings)
+        width = NormalDist().inv_cdf((1 + level) / 2) * widening(config)
         spread = width * math.sqrt(max(covariance[arm, arm], 0.0))
         low, middle, high = (scale * math.exp(mean[arm] + side) for side in (-spread, 0, spread))
         return min(middle, 1.0), low, high, rounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
 from latesum.markets.summary import widening, winner_of
 from latesum.policies import PolicySpec
-from latesum.simulation.market import Market, MarketWorld
+from latesum.simulation.market import MarketWorld
 
 Floats = NDArray[np.float64]
 
@@ -43,15 +43,12 @@ class SwitchbackPlayer:
     Args:
         world: The market.
         seed: What its draws come from.
-        told: What is told of the mean delay is this times the truth.
-        sure: How sure one is of it.
-        before: What is told of what ran before: the "truth", "not known", "nothing" or "wrong"
-            (the last
-            option).
-        stay: The dwell; None follows the told delay, 0 the true one.
-        holidays: Whether holidays are told.
-        winner: Whether it is looked for a winner at the end of every dwell.
-        named: Further fields of the config, such as differing_delays=0.
+        given: The mean delay that is given, as a multiple of the truth.
+        certainty: How certain it is.
+        before: What is given as the status quo: the "truth", "not known", "nothing" or "wrong" (the
+            last option).
+        winner: Whether it looks for a winner at the end of every period.
+        config: Further fields of the config, such as differing_delays=0.
     """
 
     def __init__(
@@ -59,93 +56,76 @@ class SwitchbackPlayer:
         world: MarketWorld,
         seed: int,
         *,
-        told: float = 1.0,
-        sure: str = "guess",
+        given: float = 1.0,
+        certainty: Literal["known", "guess"] = "guess",
         before: str = "truth",
-        stay: int | None = None,
-        holidays: bool = True,
         winner: bool = False,
-        **named: Any,
+        **config: Any,
     ) -> None:
         self._world, law = world, world.law
         options = tuple(f"{option}" for option in range(law.options))
         truth = {"status quo": "0", "nothing": NOTHING, "other": NOT_KNOWN}[law.before]
         answers = {"truth": truth, "not known": NOT_KNOWN, "nothing": NOTHING, "wrong": options[-1]}
-        self.settings = MarketConfig(
+        self.config = MarketConfig(
             options,
             law.buckets,
             regions=tuple(f"r{region}" for region in range(law.regions)),
-            delay=DelayPrior(told * law.delay, sure),  # type: ignore[arg-type]
-            status_quo=answers[known_name(before, answers, "answer to what ran before")],
+            delay=DelayPrior(given * law.delay, certainty),
+            status_quo=answers[known_name(before, answers, "status quo")],
             pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday",
             phase=world.phase,
-            holidays=world.holidays if holidays else (),
+            holidays=world.holidays,
             dated=law.dated,
             amounts="money" if law.order_spread else "counts",
             report_lag=law.report_lag,
             rounds_known=law.rounds != "constant",
             seed=seed,
-            period=_dwell(law) if stay == 0 else stay,
-            **named,
+            **config,
         )
         self._looks = winner
         #: The option that was named first, and the bucket.
         self.winner: tuple[int, int] | None = None
 
     def panel(self, bucket: int) -> Panel:
-        """The rows before a bucket as they are known at its start.
-
-        Args:
-            bucket: The bucket.
-        """
+        """The rows before a bucket as they are known at its start."""
         world = self._world
         shares = np.eye(world.law.options)[world.shown(bucket)]
         return Panel(world.first, world.rounds(bucket), shares, world.totals(bucket))
 
     def decide(self, bucket: int) -> list[int]:
-        """What every region shows.
-
-        Args:
-            bucket: The bucket.
-        """
-        settings = self.settings
-        if bucket % settings.period_length and bucket:
+        """What every region shows."""
+        config = self.config
+        if bucket % config.period_length and bucket:
             return [int(option) for option in self._world.shown(bucket)[-1]]
         panel = self.panel(bucket)
-        if (
-            self._looks
-            and self.winner is None
-            and bucket >= settings.sweep * settings.period_length
-        ):
-            found = winner_of(panel, settings)
-            if found.option is not None:
-                self.winner = (int(found.option), bucket)
-        return [int(each.option) for each in decide_panel(panel, bucket, settings, chances=False)]
+        found = None
+        if bucket >= config.sweep * config.period_length:
+            found = posterior(panel, config)
+            if self._looks and self.winner is None:
+                named = winner_of(panel, config, found=found).option
+                self.winner = None if named is None else (int(named), bucket)
+        chosen = decide_panel(panel, bucket, config, chances=False, found=found)
+        return [int(each.option) for each in chosen]
 
-    def _posterior(self) -> Posterior:
-        return posterior(self.panel(self._world.law.buckets), self.settings)
+    @functools.cached_property
+    def _last(self) -> Posterior:
+        return posterior(self.panel(self._world.law.buckets), self.config)
 
     def answer(self) -> int:
         """The option with the highest mean, all regions together."""
-        return int(np.argmax(self._posterior().effects()[0]))
+        return int(np.argmax(self._last.effects()[0]))
 
     def effects(self) -> tuple[Floats, Floats]:
         """The options against the first (log), and their standard errors."""
-        mean, covariance = self._posterior().effects()
+        mean, covariance = self._last.effects()
         contrast = np.eye(len(mean))
         contrast[:, 0] -= 1
         variance = np.diag(contrast @ covariance @ contrast.T)
-        return contrast @ mean, widening(self.settings) * np.sqrt(np.maximum(variance, 0.0))
+        return contrast @ mean, widening(self.config) * np.sqrt(np.maximum(variance, 0.0))
 
 
 class BlockPlayer:
-    """A policy that sees one stream: all regions show the same, and it is told their sums.
-
-    Args:
-        world: The market.
-        spec: The policy.
-        seed: What its draws come from.
-    """
+    """A policy that sees one stream: all regions show the same, and it is told their sums."""
 
     def __init__(self, world: MarketWorld, spec: PolicySpec, seed: int) -> None:
         self._world, law = world, world.law
@@ -179,11 +159,7 @@ class BlockPlayer:
         return [(0, int(n), float(total)) for n, total in zip(rounds, totals, strict=True)]
 
     def decide(self, bucket: int) -> list[int]:
-        """What every region shows.
-
-        Args:
-            bucket: The bucket.
-        """
+        """What every region shows."""
         if bucket:
             self._tell(bucket)
         if self._left <= 0:
@@ -212,22 +188,13 @@ class BlockPlayer:
 
 
 class Always:
-    """One option, for comparisons.
-
-    Args:
-        world: The market.
-        option: The option.
-    """
+    """One option, for comparisons."""
 
     def __init__(self, world: MarketWorld, option: int = 0) -> None:
         self._world, self._option = world, option
 
     def decide(self, bucket: int) -> list[int]:
-        """What every region shows.
-
-        Args:
-            bucket: The bucket.
-        """
+        """What every region shows."""
         return [self._option] * self._world.law.regions
 
     def answer(self) -> int:
@@ -240,33 +207,20 @@ class Always:
 
 
 class EqualSplit(Always):
-    """Every option for as long as the others, a week at a time, for all of the time.
-
-    Args:
-        world: The market.
-    """
+    """Every option for as long as the others, a week at a time, for all of the time."""
 
     def decide(self, bucket: int) -> list[int]:
-        """What every region shows.
-
-        Args:
-            bucket: The bucket.
-        """
+        """What every region shows."""
         law = self._world.law
         return [(region + bucket // 7) % law.options for region in range(law.regions)]
 
 
 #: What plays in markets only; all other names are policies of one stream.
-OWN = ("switchback", "half-time-test", "quarter-time-test", "geo-test", "equal-split", "always")
+OWN = ("switchback", "half-time-test", "geo-test", "equal-split", "always")
 
 
 def player(text: str, world: MarketWorld, seed: int) -> Player:
-    """What a text names, in a market.
-
-    Args:
-        text: A name of `OWN` or of a policy, with parameters in brackets.
-        world: The market.
-        seed: What its draws come from.
+    """What a text names, in a market: a name of `OWN` or of a policy, with parameters in brackets.
 
     >>> world = Market(buckets=30).start(np.random.SeedSequence(1))
     >>> player("always(option=2)", world, 1).decide(0)
@@ -282,13 +236,6 @@ def player(text: str, world: MarketWorld, seed: int) -> Player:
         "geo-test": GeoTest,
         "equal-split": EqualSplit,
         "always": Always,
-        "quarter-time-test": functools.partial(SwitchbackTest, share=0.25),
     }
     playing: Player = made[name](world, **parameters)
     return playing
-
-
-def _dwell(law: Market) -> int:
-    """The dwell of the true delay."""
-    names = tuple(f"{option}" for option in range(law.options))
-    return MarketConfig(names, law.buckets, delay=DelayPrior(law.delay)).period_length

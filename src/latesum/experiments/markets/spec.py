@@ -187,11 +187,7 @@ class MarketRunSpec:
         return []
 
     def law(self, number: int) -> Market:
-        """The law of the market of a run.
-
-        Args:
-            number: Which run.
-        """
+        """The law of the market of a run."""
         if isinstance(self.market, Market):
             return self.market
         seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _LAW))
@@ -205,11 +201,7 @@ class MarketRunSpec:
         player(self.policy, self._start(0), 0)
 
     def shortened(self, rounds: int) -> MarketRunSpec:
-        """The same with fewer buckets, for measuring how long a run takes.
-
-        Args:
-            rounds: How many; at least two weeks are left.
-        """
+        """The same with fewer buckets, for measuring how long a run takes."""
         law = self.law(0)
         buckets = min(max(rounds, 14), law.buckets)
         kept = tuple(each for each in self.checkpoints if each <= buckets)
@@ -217,11 +209,7 @@ class MarketRunSpec:
         return dataclasses.replace(self, market=market, checkpoints=kept)
 
     def run(self, number: int) -> MarketRun:
-        """One run: it depends on this setting and its number, and on nothing else.
-
-        Args:
-            number: Which run.
-        """
+        """One run: it depends on this setting and its number, and on nothing else."""
         world = self._start(number)
         seed = np.random.SeedSequence(self.seed, spawn_key=(number, _POLICY)).generate_state(1)[0]
         playing = player(self.policy, world, int(seed))
@@ -279,19 +267,11 @@ class MarketRun:
         return self.answer == self.best
 
     def regret(self, at: Any = None) -> Any:
-        """The mean sales that were lost after some buckets.
-
-        Args:
-            at: How many buckets; all of them without.
-        """
+        """The mean sales that were lost after some buckets."""
         return self.missed_sales if at is None else self._missed[np.asarray(at)]
 
     def harmful_late(self, share: float) -> bool:
-        """Whether most of the last half's sales were those of options that are worse by a share.
-
-        Args:
-            share: What is harmful, as a share of the best option's sales.
-        """
+        """Whether most of the last half's sales were those of options that are worse by a share."""
         half = self.horizon // 2
         means, shown = self._means[half:], self._shown[half:]
         sold = self._means.sum(axis=(0, 1))
@@ -300,11 +280,7 @@ class MarketRun:
         return bool(weights[bad[shown]].sum() > weights.sum() / 2)
 
     def falls_short(self, option: int) -> float:
-        """By how much an option is worse than the best, as a share.
-
-        Args:
-            option: The option.
-        """
+        """By how much an option is worse than the best, as a share."""
         sold = self._means.sum(axis=(0, 1))
         return float(1 - sold[option] / sold.max())
 
