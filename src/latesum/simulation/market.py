@@ -27,6 +27,18 @@ DEMANDS = Registry("demand", "latesum.demands")
 _DELAYS = ("exponential", "gamma", "lognormal", "two-part")
 #: The market has been open for this many mean delays before its history.
 _OPEN_BEFORE = 8
+#: After this many buckets of being shown, half of an option's novelty is left.
+_NOVELTY_HALVES = 5.0
+#: By which factor a total is off until it is restated, on average.
+_FIRST_SHARE = 0.95
+#: The smallest values of whole numbers, and the bounds of other numbers, where they are not 0.
+_LEAST = {"options": 2, "regions": 1, "buckets": 1}
+_BOUNDS: dict[str, dict[str, float]] = {
+    **{key: {"above": 0} for key in ("sales", "visitors", "delay", "best_later", "worst_later")},
+    **{key: {"at_least": 0, "at_most": 0.99} for key in ("background", "spill", "missing")},
+    **{key: {"above": -1} for key in ("holiday", "novelty")},
+    "spread": {"at_least": 1},
+}
 
 
 class Demand(NamedTuple):
@@ -72,32 +84,25 @@ class Market:
         walk: The sd of the common level's walk per bucket.
         region_walk: That of a region's.
         shocks: The sd of shocks that all regions share.
-        persistence: How much of a shock is left in the next bucket.
         noise: The sd of a region's own noise.
-        trend: How much the level rises over the campaign.
         holiday: What a holiday of five buckets adds to the level, in the middle third; 0 for none.
-        holiday_everywhere: Whether all regions have it, or the largest alone.
         background: The share of the status quo's sales that no option changes.
         overdispersion: The variance of sales over that of a Poisson law, less 1.
         order_spread: With money, the sd of an order over its mean, which is 1; 0 counts sales.
         differences: The sd of what is special in an effect to a region.
-        novelty: What new options sell more while they are new.
-        novelty_halves: After how many buckets of being shown half of that is left.
+        novelty: What new options sell more while they are new; half of it after five buckets.
         spill: How much of a region's effect follows what the other regions show.
-        week_end: What the first option's effect is more at week-ends.
         before: What ran until the start: the "status quo", "nothing", or something "other" that is
             no option (and 20% worse).
         demand: "package.module:function" that draws the demand of every bucket and region, in place
             of levels, weekdays, walks, shocks and noise.
-        rounds: What is told of the visitors: them ("visitors"), them with 10% of noise ("rough"),
-            or that all buckets are alike ("constant").
+        rounds: What is known of the visitors: them ("visitors"), or that all buckets are alike
+            ("constant").
         dated: Whether a total has what arrived in its bucket ("arrival"), or what its visitors
             bought ("decision").
         report_lag: After how many further buckets a total is known.
-        restated: For how many buckets after that it is off.
-        first_share: By which factor it is off until then, on average (and 3% of noise).
+        restated: For how many buckets after that it is off, by 5% on average (and 3% of noise).
         missing: The chance that it never comes.
-        seed_offset: Other markets of the same law.
 
     >>> world = Market(regions=2, buckets=30).start(np.random.SeedSequence(1))
     >>> world.play(0, [0, 1]); world.totals(1).shape
@@ -127,87 +132,45 @@ class Market:
     walk: float = 0.01
     region_walk: float = 0.007
     shocks: float = 0.03
-    persistence: float = 0.0
     noise: float = 0.04
-    trend: float = 0.0
     holiday: float = 0.0
-    holiday_everywhere: bool = True
     background: float = 0.0
     overdispersion: float = 0.0
     order_spread: float = 0.0
     differences: float = 0.0
     novelty: float = 0.0
-    novelty_halves: float = 5.0
     spill: float = 0.0
-    week_end: float = 0.0
     before: Literal["status quo", "nothing", "other"] = "status quo"
     demand: str | None = None
-    rounds: Literal["visitors", "rough", "constant"] = "visitors"
+    rounds: Literal["visitors", "constant"] = "visitors"
     dated: Literal["arrival", "decision"] = "arrival"
     report_lag: int = 0
     restated: int = 0
-    first_share: float = 0.95
     missing: float = 0.0
-    seed_offset: int = 0
 
     def __post_init__(self) -> None:
-        whole_number(self.options, "the number of options", at_least=2)
-        for name in ("regions", "buckets"):
-            whole_number(getattr(self, name), f"the number of {name}", at_least=1)
-        for name in ("history", "report_lag", "restated", "seed_offset"):
-            whole_number(getattr(self, name), f"`{name}`")
-        for name in (
-            "sales",
-            "visitors",
-            "delay",
-            "best_later",
-            "worst_later",
-            "first_share",
-            "novelty_halves",
-        ):
-            finite_number(getattr(self, name), f"`{name}`", above=0)
-        finite_number(self.spread, "the spread of the regions", at_least=1)
-        for name in (
-            "effects",
-            "weekday",
-            "region_weekday",
-            "traffic",
-            "traffic_noise",
-            "hours",
-            "walk",
-            "region_walk",
-            "shocks",
-            "noise",
-            "overdispersion",
-            "order_spread",
-            "differences",
-        ):
-            finite_number(getattr(self, name), f"`{name}`", at_least=0)
-        for name in ("background", "persistence", "spill", "missing"):
-            finite_number(getattr(self, name), f"`{name}`", at_least=0, at_most=0.99)
-        for name in ("trend", "holiday", "novelty"):
-            finite_number(getattr(self, name), f"`{name}`", above=-1)
-        finite_number(self.week_end, "`week_end`")
-        for name in ("one_better", "status_quo_best", "holiday_everywhere"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInput(f"`{name}` is true or false, not {getattr(self, name)!r}.")
+        for each in dataclasses.fields(self):
+            name, value = f"`{each.name}`", getattr(self, each.name)
+            if isinstance(each.default, bool):
+                if not isinstance(value, bool):
+                    raise InvalidInput(f"{name} is true or false, not {value!r}.")
+            elif isinstance(each.default, int):
+                whole_number(value, name, at_least=_LEAST.get(each.name, 0))
+            elif isinstance(each.default, float):
+                finite_number(value, name, **_BOUNDS.get(each.name, {"at_least": 0}))
         if self.demand is not None and not isinstance(self.demand, str):
             raise InvalidInput(f"`demand` is the name of a function, not {self.demand!r}.")
         if self.week not in (5, 7):
             raise InvalidInput(f"a week has 7 days, or 5 working days, not {self.week!r}.")
         known_name(self.shape, _DELAYS, "law of delays of a market")
         known_name(self.before, ("status quo", "nothing", "other"), "answer to what ran before")
-        known_name(self.rounds, ("visitors", "rough", "constant"), "way to tell rounds")
+        known_name(self.rounds, ("visitors", "constant"), "knowledge of rounds")
         known_name(self.dated, ("arrival", "decision"), "way to date totals")
         if self.before != "status quo" and self.history:
             raise InvalidInput("a history shows the status quo: without it, history must be 0.")
 
     def start(self, seeds: np.random.SeedSequence) -> MarketWorld:
-        """One market of this law.
-
-        Args:
-            seeds: What it is drawn from.
-        """
+        """One market of this law."""
         return MarketWorld(self, seeds)
 
     def __repr__(self) -> str:
@@ -252,9 +215,7 @@ class MarketWorld:
     def __init__(self, law: Market, seeds: np.random.SeedSequence) -> None:
         self.law = law
         children = [
-            np.random.SeedSequence(
-                seeds.entropy, spawn_key=(*seeds.spawn_key, law.seed_offset, stream)
-            )
+            np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0, stream))
             for stream in range(3)
         ]
         drawing, self._sales, reporting = (np.random.default_rng(child) for child in children)
@@ -282,29 +243,17 @@ class MarketWorld:
         return -self.law.history
 
     def rounds(self, until: int) -> Floats:
-        """What is told of the visitors of all buckets before one, by bucket and region.
-
-        Args:
-            until: The bucket.
-        """
+        """What is told of the visitors of all buckets before one, by bucket and region."""
         told: Floats = self._told[self._open : self._start + until]
         return told
 
     def shown(self, until: int) -> Integers:
-        """What was shown in all buckets before one, by bucket and region.
-
-        Args:
-            until: The bucket.
-        """
+        """What was shown in all buckets before one, by bucket and region."""
         shown: Integers = self._shown[self._open : self._start + until]
         return shown
 
     def totals(self, until: int) -> Floats:
-        """The totals of earlier buckets as known at the start of one; NaN where they are not.
-
-        Args:
-            until: The bucket.
-        """
+        """The totals of earlier buckets as known at the start of one; NaN where they are not."""
         law, end = self.law, self._start + until
         if self._by_decision is None:
             found = self._arrived[self._open : end].copy()
@@ -313,10 +262,7 @@ class MarketWorld:
             found = self._by_decision[self._open : end, :known_until].sum(axis=1)
         age = np.arange(len(found), 0, -1)
         late = age <= law.report_lag
-        if self._by_decision is None:
-            found[late] = np.nan
-        else:
-            found[late] = np.nan  # nothing of these buckets is in a report yet
+        found[late] = np.nan  # nothing of these buckets is in a report yet
         if law.restated:
             recent = (age <= law.report_lag + law.restated) & ~late
             found[recent] *= self._first_report[self._open : end][recent]
@@ -324,12 +270,7 @@ class MarketWorld:
         return found
 
     def play(self, bucket: int, options: Any) -> None:
-        """Show an option in every region for one bucket, the next one.
-
-        Args:
-            bucket: Its number.
-            options: The option of each region.
-        """
+        """Show an option in every region for one bucket, the next one."""
         if bucket != self._played:
             raise InvalidInput(f"the next bucket is {self._played}, not {bucket}.")
         self._sell(self._start + bucket, np.asarray(options, dtype=np.int64), 1.0)
@@ -341,13 +282,10 @@ class MarketWorld:
         """The mean sales of every option if it is shown in a bucket, by region and option.
 
         Novelty and spill-over are left out.
-
-        Args:
-            bucket: Its number.
         """
         place = self._start + bucket
         share = self.law.background
-        effect = np.exp(self._effects + self._week_end(place))
+        effect = np.exp(self._effects)
         result: Floats = self._base[place][:, None] * ((1 - share) * effect + share)
         return result
 
@@ -396,15 +334,9 @@ class MarketWorld:
             level = level + (law.hours * rng.uniform(-1, 1, 24))[at % 24][:, None]
         common = np.cumsum(law.walk * rng.standard_normal(n))
         shock = law.shocks * rng.standard_normal(n)
-        if law.persistence:
-            fresh = shock * math.sqrt(1 - law.persistence**2)
-            for place in range(1, n):
-                shock[place] = law.persistence * shock[place - 1] + fresh[place]
         level = level + (common + shock)[:, None]
         level = level + np.cumsum(law.region_walk * rng.standard_normal((n, regions)), axis=0)
         level = level + law.noise * rng.standard_normal((n, regions))
-        after = np.clip((np.arange(n) - self._start) / law.buckets, 0, 1)
-        level = level + math.log1p(law.trend) * after[:, None]
         visits = (
             law.visitors
             * sizes
@@ -412,8 +344,7 @@ class MarketWorld:
         )
         if law.holiday:
             places = self._start + np.array(self.holidays)
-            where = slice(None) if law.holiday_everywhere else int(np.argmax(sizes))
-            level[places, where] += math.log1p(law.holiday)
+            level[places] += math.log1p(law.holiday)
         rate = law.sales / law.visitors
         self._base = visits * rate * np.exp(level)
         if law.demand is not None:
@@ -422,12 +353,9 @@ class MarketWorld:
             places = np.flatnonzero(given.holidays)
             self._holidays = tuple((places[places >= self._open] - self._start).tolist())
             visits = self._base / rate
-        if law.rounds == "rough":
-            visits = visits * np.exp(0.1 * rng.standard_normal((n, regions)))
-        elif law.rounds == "constant":
+        if law.rounds == "constant":
             visits = np.tile(visits[: self._start or None].mean(axis=0), (n, 1))
         self._told = np.maximum(1.0, np.round(visits))
-        self._day = day
         self._delays = np.full(options, law.delay)
         self._delays[int(np.argmax(self.effects))] *= law.best_later
         self._delays[int(np.argmin(self.effects))] *= law.worst_later
@@ -435,22 +363,16 @@ class MarketWorld:
     def _draw_reports(self, rng: np.random.Generator) -> None:
         law, shape = self.law, (self._length, self.law.regions)
         self._never = rng.random(shape) < law.missing
-        self._first_report = law.first_share * np.exp(0.03 * rng.standard_normal(shape))
-
-    def _week_end(self, place: int) -> Floats:
-        more = np.zeros(self.law.options)
-        if self.law.week_end and self._day[place] >= 5:
-            more[0] = self.law.week_end
-        return more
+        self._first_report = _FIRST_SHARE * np.exp(0.03 * rng.standard_normal(shape))
 
     def _sell(self, place: int, options: Integers, factor: float) -> None:
         """Draw the sales of a bucket, and when they arrive."""
         law, rng = self.law, self._sales
         regions = np.arange(law.regions)
         self._shown[place] = options
-        effect = (self._effects + self._week_end(place))[regions, options]
+        effect = self._effects[regions, options]
         if law.novelty:
-            faded = 0.5 ** (self._exposed[regions, options] / law.novelty_halves)
+            faded = 0.5 ** (self._exposed[regions, options] / _NOVELTY_HALVES)
             effect = effect + np.where(options > 0, math.log1p(law.novelty) * faded, 0.0)
             self._exposed[regions, options] += 1
         sold = np.exp(effect)
