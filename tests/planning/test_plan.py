@@ -16,7 +16,7 @@ from latesum.planning import plan
 from latesum.planning.planner import read_inputs
 from latesum.planning.racing import Simulator
 from latesum.planning.stream import EQUAL_SPLIT
-from latesum.planning.verdict import judge
+from latesum.planning.verdict import judge, scenarios
 from latesum.policies import registry
 
 from .conftest import SMALL, SOME, row
@@ -77,7 +77,7 @@ def test_wrong_inputs(small_plan):
     rows = {each.truth: each for each in small_plan.sensitivity}
     assert set(rows) >= {
         "as given", "delays twice as long", "delays half as long", "lift half as large",
-        "best option twice as late", "week-ends a third lower",
+        "best option 2 times as late", "week-ends a third lower",
     }  # fmt: skip
     assert rows["as given"].row.replications < small_plan.recommended.replications
     half, whole = rows["lift half as large"].row, rows["as given"].row
@@ -317,3 +317,26 @@ def test_the_tests_it_is_compared_with_leave_out_what_comes_soon_after_a_switch(
     assert half.candidate.about.endswith("the first 5 days of each are not counted")
     assert half.finds_best.value > 0.85
     assert found.to_json()["recommendation"]["parameters"]["washout"] == 40_000
+
+
+def test_the_verdict_says_what_if_the_best_option_is_late(small_plan):
+    rows = {each.truth: each.row for each in small_plan.sensitivity}
+    said = small_plan.verdict.late_best
+    for factor in ("1.5", "2", "3"):
+        found = rows[f"best option {factor} times as late"].finds_best.value
+        assert f"{found:.0%} of runs where it is {factor} times as late" in said
+    assert said in " ".join(str(small_plan).split())
+    sure = read_inputs(**{**SMALL, "equal_delays": True})
+    assert not any("times as late" in truth for truth in scenarios(sure))
+    switchback = next(each for each in sure.candidates() if each.label == "switchback")
+    assert switchback.spec.parameters["differing_delays"] == 0
+    assert switchback.campaign["parameters"]["differing_delays"] == 0
+
+
+def test_switchback_is_given_the_shape_of_the_delay_and_so_is_the_campaign():
+    said = {"late": "half within 4 hours, 95% within 4 days"}
+    shaped = read_inputs(**{**SMALL, **said})
+    switchback = next(each for each in shaped.candidates() if each.label == "switchback")
+    assert switchback.spec.parameters["shape"] == switchback.campaign["parameters"]["shape"]
+    plain = next(each for each in read_inputs(**SMALL).candidates() if each.label == "switchback")
+    assert "shape" not in plain.spec.parameters

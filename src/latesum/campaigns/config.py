@@ -36,6 +36,7 @@ from latesum._durations import duration_text, parse_duration
 from latesum.campaigns.buckets import KINDS, Buckets, Every
 from latesum.campaigns.rows import NO_OPTION, Observation, shown_of
 from latesum.campaigns.rows import read_history as read_past_rows
+from latesum.delays.parsing import parse
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ _OF_MARKETS = (
     "novelty",
     "amounts",
     "differing_delays",
+    "shape",
     "stay",
     "holidays",
     "report_lag",
@@ -674,12 +676,13 @@ class CampaignConfig(BaseModel):
 
         given, quo = self.parameters, self.status_quo
         is_option = quo in self.options
+        shape = parse(given["shape"]) if "shape" in given else None
         pattern, phase = self._pattern(first)
         return MarketConfig(
             self.options,
             given["horizon"],
             self.regions or ("",),
-            delay=DelayPrior(given["mean_delay"], given["sure"]),
+            delay=DelayPrior(given["mean_delay"], given["sure"], shape),
             status_quo=quo if is_option else NOTHING if quo == "none" else NOT_KNOWN,
             pattern=pattern,
             phase=phase,

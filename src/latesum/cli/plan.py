@@ -66,6 +66,14 @@ _WORDS = {
             rich_help_panel="What is known",
         ),
     ],
+    "equal_delays": Annotated[
+        bool,
+        typer.Option(
+            "--equal-delays",
+            help="All options are surely equally late.",
+            rich_help_panel="What is known",
+        ),
+    ],
 }
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, shortened, whole_number
 from latesum._render import counted
+from latesum.delays.parsing import text_of
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.files import FileForm
 from latesum.files.totals import read_history
@@ -42,7 +43,7 @@ _TRIED = (
 _MAX_HISTORY = 56
 _MIN_DAYS = 14
 #: What a plan takes beside a history; the rest is in it.
-_TAKEN = {"options", "lift", "late", "run_for", "history", "regions", "form"}
+_TAKEN = {"options", "lift", "late", "run_for", "history", "regions", "form", "equal_delays"}
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class MarketInputs:
         days: How many days the history has.
         regions: The names of the regions, where the history has them.
         warnings: What the history says against a campaign.
+        equal_delays: Whether all options are surely equally late.
         today_best: In a scenario: whether the option of today is the best, ...
         delay_factor: ... a factor on the delays of all options, ...
         best_delay_factor: ... and one on those of the best.
@@ -71,6 +73,7 @@ class MarketInputs:
     days: int
     regions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    equal_delays: bool = False
     today_best: bool = False
     delay_factor: float = 1.0
     best_delay_factor: float = 1.0
@@ -89,9 +92,21 @@ class MarketInputs:
             buckets=round(self.run_hours / 24),
             effects=self.lift,
             delay=self.late.mean * self.delay_factor,
+            shape=self._shape or "exponential",
             best_later=self.best_delay_factor,
             status_quo_best=self.today_best,
         )
+
+    @property
+    def _shape(self) -> str:
+        """The law of the delay, of which the shape counts; empty if only its mean was given."""
+        return "" if self.late.law is None else text_of(self.late.law)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """What `switchback` is given beside the mean delay."""
+        found: dict[str, Any] = {"shape": self._shape} if self._shape else {}
+        return {**found, "differing_delays": 0} if self.equal_delays else found
 
     @property
     def scale(self) -> float:
@@ -120,7 +135,9 @@ class MarketInputs:
         """The runs of a candidate, given the delay of the inputs and not the true one."""
         law, player, late = self.market, candidate.player, self.late
         if player == "switchback":
-            player += f"(winner=True, given={late.mean / law.delay:g}, certainty={late.certainty!r})"
+            given = {"given": float(f"{late.mean / law.delay:g}"), "certainty": late.certainty}
+            named = {"winner": True, **given, **self._given}
+            player += f"({', '.join(f'{name}={value!r}' for name, value in named.items())})"
         elif player in ("flow", "unmix"):
             player += f"(mean_delay={late.mean * law.visitors:g})"
         tolerance = max(self.lift / (1 + self.lift) - 1e-9, 1e-9)
@@ -151,7 +168,8 @@ class MarketInputs:
         mean = {**known, "mean_delay": late.mean * rounds}
         parameters: dict[str, Any] = {"n_arms": law.options, "horizon": days}
         if player == "switchback":
-            spec, policy = PolicySpec(STREAM, {**mean, "bucket": rounds}), "switchback"
+            spec = PolicySpec(STREAM, {**mean, "bucket": rounds, **self._given})
+            policy, parameters = "switchback", {**parameters, **self._given}
             parameters["late"] = ("about " if late.certainty == "guess" else "") + delay
         elif player == "half-time-test":
             known["horizon"] //= 2
@@ -254,7 +272,8 @@ def read_market(said: Mapping[str, Any]) -> MarketInputs:
     lateness = Lateness.read(said["late"])
     sure = "guess" if lateness.said.strip().lower().startswith("about") else "known"
     mean = float(f"{lateness.in_rounds(1000.0).mean / 24_000:.3g}")  # in days, of fine rounds
-    late = DelayPrior(mean, sure)  # type: ignore[arg-type]
+    delay = None if lateness.mean_only else lateness.in_rounds(1000.0)
+    late = DelayPrior(mean, sure, delay)  # type: ignore[arg-type]
     law, warnings = fitted_market(rows, regions, late)
     return MarketInputs(
         options=options,
@@ -265,6 +284,7 @@ def read_market(said: Mapping[str, Any]) -> MarketInputs:
         days=len({row.bucket for row in rows}),
         regions=() if names == [""] else tuple(names),
         warnings=warnings,
+        equal_delays=bool(said.get("equal_delays")),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
@@ -15,7 +16,7 @@ from latesum.planning.market import MarketInputs, read_market
 from latesum.planning.racing import OnInterim, PlanInputs, Simulator, race, recommend
 from latesum.planning.report import Plan
 from latesum.planning.stream import Candidate, StreamInputs, read_stream, rounded
-from latesum.planning.verdict import Scenario, analyze, judge
+from latesum.planning.verdict import Scenario, analyze, judge, late_best
 from latesum.policies import PolicySpec
 
 #: This many runs decide whether a change would make it a go: enough to tell 80% from 70%.
@@ -68,6 +69,8 @@ class PlanWords(TypedDict, total=False):
     form: Any
     #: Whether effects change during the run, so that another option is the best at its end.
     nonstationary: bool
+    #: Whether all options are surely equally late; otherwise the verdict says what if they are not.
+    equal_delays: bool
 
 
 class PlanArguments(PlanWords, RunOptions, total=False):
@@ -155,6 +158,7 @@ def plan(
     scenarios: tuple[Scenario, ...] = ()
     if sensitivity:
         scenarios = analyze(inputs, recommended, rows, simulator, fewer)
+        verdict = replace(verdict, late_best=late_best(scenarios))
     return Plan(inputs, tuple(rows), recommended, reason, verdict, scenarios, wanted, seed)
 
 

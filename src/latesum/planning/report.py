@@ -197,8 +197,7 @@ class Plan:
                 f"{start}{ways}. Found with at most {verdict.replications} runs of each step, so "
                 "these are rough."
             )
-        if verdict.not_enough:
-            lines.append(verdict.not_enough)
+        lines += [each for each in (verdict.not_enough, verdict.late_best) if each]
         lines.append(f"Policy: {self.recommended.label}, because {self.reason}.")
         lines.append(f"Expected gain over an equal split: {self._gain}.")
         return lines

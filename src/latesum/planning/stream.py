@@ -37,7 +37,7 @@ _MIN_SWITCHBACK = 28
 _MAX_REWARDS = 1e6
 #: What a run costs in milliseconds of one core, and for each of its buckets.
 _COSTS = {
-    STREAM: (0.0, 0.6),
+    STREAM: (0.0, 1.6),
     "unmix": (8.0, 0.06),
     "flow": (1.0, 0.04),
     "odaaf": (3.0, 0.0),
@@ -106,6 +106,8 @@ class StreamInputs:
     history_hours: float = 0.0
     #: Whether the options' means change during the run, so that another one is the best at its end.
     nonstationary: bool = False
+    #: Whether all options are surely equally late.
+    equal_delays: bool = False
     #: What is true in a scenario of the sensitivity analysis: whether the option of today is the
     #: best, factors on the delays of all options and of the best one, and lower week-ends.
     today_best: bool = False
@@ -341,12 +343,16 @@ class StreamInputs:
             return []
         pattern = "weekday" if self.bucket == "day" else "none"
         simulated = {**known, "bucket": self.bucket_rounds, "pattern": pattern}
-        parameters = {
+        parameters: dict[str, Any] = {
             "n_arms": self.options,
             "horizon": self.buckets,
             "mean_delay": rounded(self.delay().mean / self.bucket_rounds),
             "sure": "guess",
         }
+        more: dict[str, Any] = {"differing_delays": 0} if self.equal_delays else {}
+        if not self.lateness.mean_only:
+            more["shape"] = text_of(self.delay())
+        simulated, parameters = {**simulated, **more}, {**parameters, **more}
         about = "one model of all buckets, with weekdays, drift of the level and late sales"
         campaign = {"policy": "switchback", "parameters": parameters}
         return [self.candidate("switchback", STREAM, simulated, about, campaign=campaign)]
@@ -431,7 +437,7 @@ class StreamInputs:
         """The numbers, as JSON values."""
         names = (
             "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours"
-            " nonstationary bucket_rounds buckets horizon mean_delay_hours"
+            " nonstationary equal_delays bucket_rounds buckets horizon mean_delay_hours"
         )
         return {
             **{name: getattr(self, name) for name in names.split()},
@@ -496,6 +502,7 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         status_quo=status_quo,
         history_hours=0.0 if history is None else words.read_duration(history, "the history"),
         nonstationary=bool(said.get("nonstationary")),
+        equal_delays=bool(said.get("equal_delays")),
     )
     if inputs.bucket_rounds < 1:
         raise InvalidInput(

@@ -15,6 +15,9 @@ from latesum.planning.words import as_time
 #: A conditional go runs at most this many times as long.
 LONGER = 2.0
 NOTHING_BETTER = "nothing is better"
+#: How many times as late as the others the best option is in scenarios, and what these are called.
+LATE_BEST = (1.5, 2.0, 3.0)
+_LATE_BEST = "best option {:g} times as late"
 #: By which factors a change is tried, on one stream and in markets, whose runs take longer; and the
 #: candidates that are tried with it: those that are quick to simulate.
 _FACTORS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
@@ -73,6 +76,7 @@ class Verdict:
         changes: What would make it a go.
         replications: The runs of each step of the search for them.
         not_enough: What does not help by itself, in a sentence.
+        late_best: What if the best option is later than the others, in a sentence.
     """
 
     answer: Literal["go", "conditional go", "no-go"]
@@ -81,6 +85,7 @@ class Verdict:
     changes: tuple[Change, ...] = ()
     replications: int = 0
     not_enough: str = ""
+    late_best: str = ""
 
     @property
     def headline(self) -> str:
@@ -158,6 +163,24 @@ def analyze(
     )
 
 
+def late_best(scenarios: Sequence[Scenario]) -> str:
+    """How often the best option is found where it is later than the others, in a sentence."""
+    by_truth = {each.truth: each.row for each in scenarios}
+    rows = {factor: by_truth.get(_LATE_BEST.format(factor)) for factor in LATE_BEST}
+    shares = [
+        f"{row.finds_best.value:.0%} of runs where it is {factor:g} times as late"
+        for factor, row in rows.items()
+        if row is not None
+    ]
+    if not shares:
+        return ""
+    label = next(row.label for row in rows.values() if row is not None)
+    return (
+        f"If the best option's rewards come later than the others', {label} finds it in "
+        f"{', '.join(shares)}. Say --equal-delays if all options are surely equally late."
+    )
+
+
 def scenarios(inputs: PlanInputs) -> dict[str, PlanInputs]:
     """What might be true instead, by its name."""
     worlds = {
@@ -172,8 +195,10 @@ def scenarios(inputs: PlanInputs) -> dict[str, PlanInputs]:
         worlds["lift half as large"] = inputs.changed(lift=inputs.lift / 2)
         worlds[NOTHING_BETTER] = inputs.changed(lift=0.0)
         worlds["all new options are worse"] = inputs.changed(today_best=True)
-    worlds["best option twice as late"] = inputs.changed(best_delay_factor=2.0)
-    worlds["best option in half the time"] = inputs.changed(best_delay_factor=0.5)
+    if not inputs.equal_delays:
+        for factor in LATE_BEST:
+            worlds[_LATE_BEST.format(factor)] = inputs.changed(best_delay_factor=factor)
+        worlds["best option in half the time"] = inputs.changed(best_delay_factor=0.5)
     if stream:
         worlds["week-ends a third lower"] = inputs.changed(weekly=True)
     return worlds

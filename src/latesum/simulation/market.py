@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum._plugins import Registry
+from latesum.delays.parsing import parse
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -71,7 +72,8 @@ class Market:
         status_quo_best: With `one_better`, whether the better one is always the first.
         delay: The mean delay in buckets.
         shape: The law of the delay: "exponential", "gamma" (of shape 2), "lognormal" (of sigma 1)
-            or "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long).
+            or "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long); or the text of a
+            delay, of which only the shape counts.
         best_later: The best option's delay is this times that of the others.
         worst_later: The same of the worst option.
         spread: How many times as large the largest region is as the smallest.
@@ -119,7 +121,7 @@ class Market:
     one_better: bool = False
     status_quo_best: bool = False
     delay: float = 2.0
-    shape: Literal["exponential", "gamma", "lognormal", "two-part"] = "exponential"
+    shape: str = "exponential"
     best_later: float = 1.0
     worst_later: float = 1.0
     spread: float = 10.0
@@ -162,7 +164,8 @@ class Market:
             raise InvalidInput(f"`demand` is the name of a function, not {self.demand!r}.")
         if self.week not in (5, 7):
             raise InvalidInput(f"a week has 7 days, or 5 working days, not {self.week!r}.")
-        known_name(self.shape, _DELAYS, "law of delays of a market")
+        if self.shape not in _DELAYS and parse(self.shape).mean <= 0:
+            raise InvalidInput(f"`shape` is a law of delays, not {self.shape!r}.")
         known_name(self.before, ("status quo", "nothing", "other"), "answer to what ran before")
         known_name(self.rounds, ("visitors", "constant"), "knowledge of rounds")
         known_name(self.dated, ("arrival", "decision"), "way to date totals")
@@ -406,6 +409,9 @@ class MarketWorld:
             drawn = rng.standard_gamma(2.0, len(means)) / 2.0
         elif shape == "lognormal":
             drawn = rng.lognormal(-0.5, 1.0, len(means))
+        elif shape not in _DELAYS:
+            law = parse(shape)
+            drawn = law.draw(len(means), rng) / law.mean
         else:
             drawn = rng.standard_exponential(len(means))
             drawn *= np.where(rng.random(len(means)) < 0.7, 0.2, 2.8667)

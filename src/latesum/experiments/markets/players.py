@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name
 from latesum._plugins import read_call
+from latesum.delays.parsing import parse
 from latesum.experiments.markets.analysts import GeoTest, SwitchbackTest
 from latesum.markets.config import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 from latesum.markets.model import Posterior
@@ -45,6 +46,7 @@ class SwitchbackPlayer:
         seed: What its draws come from.
         given: The mean delay that is given, as a multiple of the truth.
         certainty: How certain it is.
+        shape: The law of the delay that is given, of which the shape counts.
         before: What is given as the status quo: the "truth", "not known", "nothing" or "wrong" (the
             last option).
         winner: Whether it looks for a winner at the end of every period.
@@ -58,6 +60,7 @@ class SwitchbackPlayer:
         *,
         given: float = 1.0,
         certainty: Literal["known", "guess"] = "guess",
+        shape: str | None = None,
         before: str = "truth",
         winner: bool = False,
         **config: Any,
@@ -70,7 +73,7 @@ class SwitchbackPlayer:
             options,
             law.buckets,
             regions=tuple(f"r{region}" for region in range(law.regions)),
-            delay=DelayPrior(given * law.delay, certainty),
+            delay=DelayPrior(given * law.delay, certainty, None if shape is None else parse(shape)),
             status_quo=answers[known_name(before, answers, "status quo")],
             pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday",
             phase=world.phase,
