@@ -137,7 +137,7 @@ def pivot(
     column: str = "policy",
     heading: str = "",
     where: Callable[[Row], bool] = lambda row: True,
-    lines: Mapping[str, str] | None = None,
+    lines: Mapping[Any, str] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Shown:
     """A line per value of one column, a column per value of another: all, or those named."""
@@ -327,7 +327,7 @@ def misses(rows: Rows) -> str:
         for delay, law in DELAYS.items()
     }
     lines = {case: words for case, words in cases.items() if any(case == r["case"] for r in at_95)}
-    table = pivot("{percent:.1f}", line="case", column="arms", lines=lines, columns=ARMS)  # type: ignore[arg-type]
+    table = pivot("{percent:.1f}", line="case", column="arms", lines=lines, columns=ARMS)
     return table(at_95).replace("|  |", "| given, delay |", 1)
 
 

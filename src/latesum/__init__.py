@@ -70,8 +70,8 @@ _HOMES = {
     ),
     "latesum.service.client": "Client",
     "latesum.simulation": (
-        "Background Bernoulli Beta Calendar CompositeProblem Constant Discrete FieldProblem Problem "
-        "Reporting "
+        "Background Bernoulli Beta Calendar CompositeProblem Constant Discrete FieldProblem "
+        "Problem Reporting "
         "Reward Scaled Uniform World"
     ),
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import inspect
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,8 +23,8 @@ class Registry:
     """Names of one kind of thing, with no two things of one name.
 
     `what` is what a thing is called in messages, `group` the group of entry points that packages
-    may bring more by, and `check(name, thing)` refuses what does not belong here. For a thing
-    named by its place, as "package.module:Class", `name` is None.
+    may bring more by, and `check(name, thing)` refuses what does not belong here: what cannot be
+    called, without it. For a thing named by its place, "package.module:Class", `name` is None.
 
     >>> tools = Registry("tool", "latesum.no_such_group")
     >>> tools.add("hammer", print)
@@ -38,15 +37,15 @@ class Registry:
     """
 
     def __init__(
-        self,
-        what: str,
-        group: str,
-        check: Callable[[str | None, Any], None] = lambda name, thing: None,
+        self, what: str, group: str, check: Callable[[str | None, Any], None] | None = None
     ) -> None:
-        self.what = what
-        self.group = group
-        self._check = check
+        self.what, self.group = what, group
+        self._check = check or self._check_callable
         self._known: dict[str, Any] = {}
+
+    def _check_callable(self, name: str | None, thing: Any) -> None:
+        if not callable(thing):
+            raise InvalidInput(f"{thing!r} cannot be called, and so is no {self.what}.")
 
     def add(self, name: str, thing: Any) -> None:
         """Make a thing known in this process; a name that is taken is refused."""
@@ -147,37 +146,10 @@ def _check_policy(name: str | None, thing: Any) -> None:
         POLICIES.add(kind, thing)  # a saved state names the kind, and no two kinds are the same
 
 
-def _check_callable(name: str | None, thing: Any) -> None:
-    if not callable(thing):
-        raise InvalidInput(f"{thing!r} cannot be called, and so is no {name or 'name'} here.")
-
-
 #: What decides, by `kind`: policies and attributed baselines alike. Each package adds its own.
 POLICIES = Registry("policy", "latesum.policies", _check_policy)
 #: What makes a delay of the arguments that are written behind its name.
-DELAYS = Registry("delay", "latesum.delays", _check_callable)
-
-
-def signature_of(builder: Callable[..., Any]) -> inspect.Signature:
-    """The parameters of a class, of a function, or of a `functools.partial` of either.
-
-    For a class these are the parameters of its `__init__`. `inspect.signature(cls)` is not always
-    that: of a class with a `__new__` it is the signature of `__new__`, and whether an inherited
-    `__new__` counts differs between Pythons (3.11.2 and 3.11.7 disagree).
-
-    >>> class Parent:
-    ...     def __new__(cls, *args, **options):
-    ...         return super().__new__(cls)
-    ...     def __init__(self, n_arms, *, block=200):
-    ...         pass
-    >>> print(signature_of(Parent))
-    (n_arms, *, block=200)
-    """
-    given = builder if isinstance(builder, functools.partial) else functools.partial(builder)
-    if isinstance(given.func, type):
-        initialise = given.func.__init__  # type: ignore[misc]
-        given = functools.partial(initialise, None, *given.args, **given.keywords)
-    return inspect.signature(given)
+DELAYS = Registry("delay", "latesum.delays")
 
 
 def read_call(text: str, what: str) -> tuple[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Progress of a long computation: a bar in a notebook, a line that renews itself on a terminal, lines in a log.
+"""Progress of a long computation: a bar in a notebook or on a terminal, lines in a log.
 
 In a notebook the bar is one HTML element whose display is renewed; it needs no widgets.
 """
@@ -28,7 +28,7 @@ _MIN_REPORTS = 2
 
 
 def progress_bar(now: Callable[[], float] = time.monotonic) -> Progress:
-    """A bar for `progress=`: in a notebook an element of the page, otherwise a line of standard error.
+    """A bar for `progress=`: an element of a notebook, otherwise a line of standard error.
 
     `progress=True` is the same. A line is drawn only if standard error is a terminal.
 

@@ -13,7 +13,6 @@ import pytest
 from docstring_parser.google import GoogleParser
 
 import latesum
-from latesum._plugins import signature_of
 
 ROOMS = [
     "adapters",
@@ -78,8 +77,7 @@ def _listed(value):
 
 
 def _parameters(value):
-    read = inspect.signature if hasattr(value, "_fields") else signature_of  # __new__ of a tuple
-    return [name for name in read(value).parameters if name not in ("self", "cls")]
+    return [name for name in inspect.signature(value).parameters if name not in ("self", "cls")]
 
 
 @pytest.mark.parametrize("name", sorted({**FUNCTIONS, **METHODS}))

@@ -17,7 +17,7 @@ from latesum.policies import registry
 from latesum.simulation import Problem
 
 HORIZON = 250_000
-#: QPM-D with the index of Flow and Unmix: what they could do at best if they had attributed feedback.
+#: QPM-D with the index of Flow and Unmix: a reference with attributed feedback.
 SAME_INDEX = "qpm-d(base='kl-ucb++')"
 #: The policies of the headline figure and their labels there.
 HEADLINE = {

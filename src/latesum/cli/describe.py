@@ -24,10 +24,10 @@ def list_policies() -> None:
     for column in table.columns[1:]:
         column.justify = "left"
         column.no_wrap = False
-    told = ("horizon", "mean_delay", "delay_variance", "delay_bound", "best_arm")
+    prior = ("horizon", "mean_delay", "delay_variance", "delay_bound", "best_arm")
     for name in registry.available():
         accepted = registry.accepted_parameters(name)
-        needs = ", ".join(each.replace("_", " ") for each in told if each in accepted)
+        needs = ", ".join(each.replace("_", " ") for each in prior if each in accepted)
         table.add_row(name, needs or "nothing", registry.describe(name))
     about = (
         "One model of all buckets and regions: weekdays, drift, late sales; in campaigns, markets."

@@ -106,7 +106,7 @@ def read_problem(arms: str, delay: str) -> Problem:
 
 
 def read_status_quo(text: str | None) -> int | float | str | None:
-    """What was played until the start: the number of an arm, or the mean or the law of another reward.
+    """The status quo: the number of an arm, or the mean or the law of another reward.
 
     >>> read_status_quo("1"), read_status_quo("0.3"), read_status_quo("beta(6, 4)")
     (1, 0.3, 'beta(6, 4)')
@@ -118,8 +118,8 @@ def read_status_quo(text: str | None) -> int | float | str | None:
             return read(text)
     if "(" not in text:
         raise InvalidInput(
-            "--status-quo takes the number of an arm (0, 1, ...), or the mean or the law of a reward "
-            f'that is no arm, such as 0.3 or "beta(6, 4)", not {text!r}.'
+            "--status-quo takes the number of an arm (0, 1, ...), or the mean or the law of a "
+            f'reward that is no arm, such as 0.3 or "beta(6, 4)", not {text!r}.'
         )
     return text
 
@@ -152,7 +152,8 @@ def announcer(workers: int) -> Callable[[Todo], None]:
             return
         kept = f", {runs - left:,} of them there already" if left < runs else ""
         say(
-            f"{runs:,} runs{kept}; about {rough_text(todo.seconds(workers))} with {workers} worker(s)."
+            f"{runs:,} runs{kept}; about {rough_text(todo.seconds(workers))} with {workers} "
+            "worker(s)."
         )
 
     return announce

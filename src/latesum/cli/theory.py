@@ -36,18 +36,20 @@ def show_schedule(
     if policy not in _SCHEDULED:
         raise InvalidInput(f"{policy!r} has no phases; take one of {', '.join(_SCHEDULED)}.")
     given = {
-        "mean_delay": mean_delay, "delay_bound": delay_bound, "delay_variance": delay_variance
-    }  # fmt: skip
+        "mean_delay": mean_delay,
+        "delay_bound": delay_bound,
+        "delay_variance": delay_variance,
+    }
     accepted = registry.accepted_parameters(policy)
-    told = {name: value for name, value in given.items() if value is not None}
+    known = {name: value for name, value in given.items() if value is not None}
     for name in given:
         option = "--" + name.replace("_", "-")
-        if name in accepted and name not in told:
+        if name in accepted and name not in known:
             raise InvalidInput(f"{policy} must be given {option}.")
-        if name not in accepted and name in told:
+        if name not in accepted and name in known:
             raise InvalidInput(f"{policy} does not use {option}; leave it out.")
     built = registry.build(
-        policy, n_arms=arms, horizon=horizon, first_tolerance=first_tolerance, **told
+        policy, n_arms=arms, horizon=horizon, first_tolerance=first_tolerance, **known
     )
     assert isinstance(built, ODAAF)
     columns = ["phase", "tolerance", "rounds per arm", "new rounds", "bridge", "ends by"]
@@ -60,10 +62,8 @@ def show_schedule(
         end += arms * new + bridge
         half_width = theory.half_width(built.schedule, phase, tolerance, horizon)
         fits = f"{end:,}" if end <= horizon else "past the horizon"
-        table.add_row(
-            f"{phase}", f"{tolerance:.4g}", f"{rounds:,}", f"{new:,}", f"{bridge:,}", fits,
-            f"{half_width:.4f}",
-        )  # fmt: skip
+        counts = [f"{rounds:,}", f"{new:,}", f"{bridge:,}"]
+        table.add_row(f"{phase}", f"{tolerance:.4g}", *counts, fits, f"{half_width:.4f}")
         if end > horizon:
             break
         before = rounds
@@ -110,8 +110,8 @@ def show_bounds(
     print("'As corrected' is never more than the gap in every round, which is always a bound.")
     lower = theory.lai_robbins(problem.means, horizon)
     print(
-        f"As the horizon grows, no policy can do much better than {lower:,.1f} (Lai and Robbins): an "
-        "asymptotic\nbound. At this horizon a policy may lose less."
+        f"As the horizon grows, no policy can do much better than {lower:,.1f} (Lai and Robbins): "
+        "an asymptotic\nbound. At this horizon a policy may lose less."
     )
     _print_limit(problem, horizon, attributed_runs, seed)
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from latesum._checks import InvalidInput, known_name
-from latesum._plugins import DELAYS, signature_of
+from latesum._plugins import DELAYS
 from latesum.delays.base import Delay
 
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
@@ -141,7 +142,7 @@ def _call(node: ast.Call, text: str) -> Any:
     named = {str(keyword.arg): _evaluate(keyword.value, text) for keyword in node.keywords}
     try:
         # First, because it says what is wrong without Python's name for the function.
-        signature_of(function).bind(*arguments, **named)
+        inspect.signature(function).bind(*arguments, **named)
         made = function(*arguments, **named)
     except TypeError as error:
         raise InvalidInput(f"cannot read the delay {text!r}: {error}.") from None

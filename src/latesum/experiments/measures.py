@@ -8,6 +8,7 @@ written with its parameters as "stuck(gap=0.05)", and one of your own as
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
-from latesum._plugins import Registry, read_call, signature_of
+from latesum._plugins import Registry, read_call
 from latesum.experiments.run import Run
 from latesum.simulation import Problem
 
@@ -67,7 +68,7 @@ def _measure(text: str) -> Measure:
     name, parameters = read_call(text, "measure")
     measure: Measure = MEASURES.find(name)
     try:
-        signature_of(measure).bind(None, **parameters)
+        inspect.signature(measure).bind(None, **parameters)
     except TypeError as error:
         raise InvalidInput(f"the measure {text!r} cannot be taken: {error}.") from None
     return functools.partial(measure, **parameters) if parameters else measure

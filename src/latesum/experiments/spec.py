@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import inspect
 import json
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._plugins import Registry, signature_of
+from latesum._plugins import Registry
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.experiments.loop import Loop, Reports
@@ -288,11 +289,12 @@ class RunSpec:
                 f"{self.policy_name} chooses among {policy.n_arms} arms and the problem has "
                 f"{problem.n_arms}."
             )
-        if _is_arm(self.status_quo) and int(self.status_quo) >= problem.n_arms:  # type: ignore[arg-type]
+        status_quo: Any = self.status_quo
+        if _is_arm(status_quo) and status_quo >= problem.n_arms:
             raise InvalidInput(
                 f"there is no arm {self.status_quo}; the last is {problem.n_arms - 1}."
             )
-        if self.history and "history" not in signature_of(type(policy)).parameters:
+        if self.history and "history" not in inspect.signature(type(policy)).parameters:
             raise InvalidInput(f"{type(policy).__name__} takes no history.")
         if isinstance(policy, AttributedPolicy):
             if self.status_quo is not None:
@@ -441,7 +443,7 @@ def _is_arm(status_quo: object) -> bool:
 
 
 def knowledge(problem: Problem, horizon: int) -> dict[str, Any]:
-    """All the prior knowledge that a policy may be given of a problem, by the names of the policies' parameters.
+    """All the prior knowledge that a policy may be given, by the names of its parameters.
 
     Where arms have different delays, each entry is the largest of theirs.
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from latesum._checks import InvalidInput, known_name
-from latesum._plugins import POLICIES, read_call, signature_of, write_call
+from latesum._plugins import POLICIES, read_call, write_call
 from latesum.delays import Delay
 from latesum.delays.parsing import text_of
 from latesum.policies.ars_ucb import ARSUCB
@@ -125,12 +125,12 @@ class PolicySpec:
     @property
     def accepted(self) -> list[str]:
         """The names of the parameters that the policy takes."""
-        return list(signature_of(self.owner).parameters)
+        return list(inspect.signature(self.owner).parameters)
 
     @property
     def optional(self) -> list[str]:
         """Those of them that it can do without."""
-        parameters = signature_of(self.owner).parameters.values()
+        parameters = inspect.signature(self.owner).parameters.values()
         return [each.name for each in parameters if each.default is not inspect.Parameter.empty]
 
     def adding(self, parameters: Mapping[str, Any]) -> PolicySpec:
@@ -171,7 +171,7 @@ class PolicySpec:
         for key in self.parameters:
             known_name(key, self.accepted, f"parameter of {self.name!r}")
         try:
-            signature_of(self.owner).bind(**self.parameters)
+            inspect.signature(self.owner).bind(**self.parameters)
         except TypeError as error:
             raise InvalidInput(f"{self.name} cannot be built: {error}.") from None
         return self.owner(**self.parameters)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
-from latesum._plugins import signature_of
 from latesum.delays.parsing import text_of
 from latesum.simulation.calendar import Calendar
 from latesum.simulation.composite import CompositeProblem
@@ -97,7 +97,7 @@ def _built(builder: Any, data: Mapping[str, Any] | None, what: str) -> Any:
     if data is None:
         return None
     try:
-        signature_of(builder).bind(**data)
+        inspect.signature(builder).bind(**data)
         return builder(**data)
     except TypeError as error:
         raise InvalidInput(f"a {what} cannot be made of {dict(data)}: {error}.") from None

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 READING_ERROR = 0.00005
 #: A ratio may be off by this many combined standard errors.
 MAX_ERRORS = 3.0
-#: With fewer runs the standard error is too uncertain for a verdict: the first 20 runs of the file's
-#: seed differ by 3.6 of their own standard errors from 400 in one of the four divisors of figure 3a.
+#: With fewer runs the standard error is too uncertain for a verdict: in one of the four divisors of
+#: figure 3a the first 20 runs differ from 400 by 3.6 of their own standard errors.
 MIN_RUNS = 100
 #: A jump may be off by this share.
 MAX_SHIFT = 0.005
