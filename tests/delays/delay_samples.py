@@ -53,40 +53,51 @@ FAMILIES: dict[str, Any] = {
 EDGES = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30.0])
 
 
-def single(law, size, rng):
-    """Delays, censored at a random moment."""
-    drawn, limits = law.rvs(size, random_state=rng), rng.uniform(12, 60, size)
+def single(law, size, rng, until=None):
+    """Delays, censored at a random time, or all at one."""
+    drawn = law.rvs(size, random_state=rng)
+    limits = rng.uniform(12, 60, size) if until is None else np.full(size, until)
     return {"delay": np.minimum(drawn, limits), "censored": drawn > limits}, {}
 
 
-def histogram(law, size, rng):
+def histogram(law, size, rng, **options):
     """Counts in bins, the last one open."""
     counts, _ = np.histogram(law.rvs(size, random_state=rng), np.append(EDGES, np.inf))
-    return {"from": EDGES, "to": [*EDGES[1:].tolist(), None], "count": counts}, {}
+    return {"from": EDGES, "to": [*EDGES[1:].tolist(), None], "count": counts}, options
 
 
-def triangle(law, size, rng):
-    """45 buckets of about `size` rewards, each looked at for 25 buckets or until the end."""
+def triangle(law, size, rng, buckets=45, depth=25):
+    """Buckets of about `size` rewards, each looked at for `depth` buckets or until the end."""
     rows = []
-    for bucket in range(45):
+    for bucket in range(buckets):
         count = rng.poisson(size)
         arrival = np.sort(rng.random(count) + law.rvs(count, random_state=rng))
-        lags = np.arange(min(45 - bucket, 25))
+        lags = np.arange(min(buckets - bucket, depth))
         known = np.searchsorted(arrival, lags + 1, side="right")
         rows += [(bucket, bucket + lag, total) for lag, total in zip(lags, known, strict=True)]
-    buckets, as_of, total = np.array(rows).T
-    return {"bucket": buckets, "as_of": as_of, "total": total}, {}
+    bucket, as_of, total = np.array(rows).T
+    return {"bucket": bucket, "as_of": as_of, "total": total}, {}
 
 
-def totals(law, size, rng):
-    """Totals of about `size` per bucket; after 40 buckets nothing is played."""
-    counts = rng.poisson(size, 140)
-    played = np.repeat(np.arange(-100, 40), counts) + rng.random(counts.sum())
+def totals(law, size, rng, started=False, background=0.0):
+    """Totals of about `size` per bucket; after 40 buckets nothing is played, or before 3."""
+    first, last, at = (3, 93, 3) if started else (-100, 40, 40)
+    end = 93 if started else 80
+    counts = rng.poisson(size, last - first)
+    played = np.repeat(np.arange(first, last), counts) + rng.random(counts.sum())
     arrival = np.floor(played + law.rvs(len(played), random_state=rng)).astype(int)
-    kept = arrival[(arrival >= 0) & (arrival < 80)]
-    return {"bucket": np.arange(80), "total": np.bincount(kept, minlength=80)}, {"stopped_at": 40}
+    kept = arrival[(arrival >= 0) & (arrival < end)]
+    total = np.bincount(kept, minlength=end)
+    if not background:
+        return {"bucket": np.arange(end), "total": total}, {_STEP[started]: at}
+    total = total + rng.poisson(background, end)
+    return {"bucket": np.arange(end), "total": total}, {
+        _STEP[started]: at,
+        "background": background,
+    }
 
 
+_STEP = {False: "stopped_at", True: "started_at"}
 #: How the data are drawn, and three sizes of them.
 KINDS: dict[str, tuple[Callable[..., Any], tuple[int, int, int]]] = {
     "single": (single, (100, 400, 1600)),

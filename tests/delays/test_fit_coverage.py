@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from delay_samples import FAMILIES, KINDS
+from delay_samples import FAMILIES, KINDS, histogram, single, totals, triangle
+from scipy import stats
 
 from latesum import delays
 from latesum.delays.fitting import result
@@ -79,3 +80,39 @@ def test_limits_cover_in_short(kind):
     found = np.array([coverage(kind, family, KINDS[kind][1][0], 20) for family in families])
     assert (found.mean(axis=0) >= 50 / 60).all()
     assert found.mean() < 1
+
+
+#: What is special about some data: how they are drawn, the law, the size, and more.
+SPECIAL = {
+    "single, tail never seen": (single, stats.expon(0, 10), 200, {"until": 25.0}),
+    "histogram, known largest": (histogram, stats.uniform(0, 50), 500, {"largest": 50}),
+    "triangle, cut short": (triangle, stats.expon(0, 3), 100, {"buckets": 60, "depth": 12}),
+    "stop with background": (totals, stats.expon(0, 5), 100, {"background": 50}),
+    "start": (totals, stats.gamma(3, 0, 2), 60, {"started": True}),
+}
+
+
+def covered(draw, law, size, options, samples, *, ignore=False):
+    """In how many samples the limits hold the true mean; `ignore` leaves out censored delays."""
+    inside = 0
+    for number in range(samples):
+        source, more = draw(law, size, np.random.default_rng([11, number]), **options)
+        if ignore:
+            source = source["delay"][~source["censored"]].tolist()
+        low, high = delays.fit(source, **more).mean[1:]
+        inside += low <= law.mean() <= high
+    return inside
+
+
+@pytest.mark.usefixtures("few_resamples")
+@pytest.mark.parametrize("samples", [30, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", SPECIAL)
+def test_limits_cover_the_true_mean(name, samples):
+    """Two points below 95% are allowed; limits that cover in 95% fail with probability < 0.001."""
+    assert covered(*SPECIAL[name], samples) >= stats.binom.ppf(0.001, samples, 0.93)
+
+
+@pytest.mark.usefixtures("few_resamples")
+def test_ignoring_censoring_fails_the_same_test():
+    inside = covered(single, stats.expon(0, 10), 200, {}, 30, ignore=True)
+    assert inside < stats.binom.ppf(0.001, 30, 0.93)

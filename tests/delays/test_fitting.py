@@ -1,11 +1,4 @@
-"""Delays from data: fitted means cover the true mean at the stated rate, for every kind of data.
-
-COVERAGE. Each case draws data many times and counts how often the 95% limits hold the true mean.
-A method that covers in exactly 95% of samples fails a case with N samples if the count is below
-the quantile `FALSE_ALARM` of the binomial distribution with 93%: two points are allowed for the
-approximations that all such limits are. So a right method fails one of the CASES with probability
-far below 1%. With the seeds as they are the outcome is always the same.
-"""
+"""Delays from data: estimates by hand, files, warnings, and what is refused."""
 
 from __future__ import annotations
 
@@ -13,140 +6,17 @@ import datetime
 
 import numpy as np
 import pytest
+from delay_samples import single, triangle
 from scipy import stats
 
 from latesum import InvalidInput, Problem, delays
 from latesum.delays.curves import POINTS, averages_of
 from latesum.delays.fitting import result
 
-FALSE_ALARM = 0.001
-
-
-def exponential(mean):
-    return lambda rng, n: rng.exponential(mean, n)
-
-
-def gamma(shape, scale):
-    return lambda rng, n: rng.gamma(shape, scale, n)
-
-
-def lognormal(rng, n):
-    return rng.lognormal(2.0, 0.7, n)
-
-
-LOGNORMAL_MEAN = float(np.exp(2.0 + 0.7**2 / 2))
-EDGES = np.array([0, 1, 2, 3, 5, 8, 12, 20, 30, 45.0])
-
-
-def single(law, n, censor_at, *, ignore=False):
-    """Delays, censored at a random moment; `ignore`: those not finished are left out."""
-
-    def make(rng):
-        drawn, limits = law(rng, n), censor_at(rng, n)
-        seen, censored = np.minimum(drawn, limits), drawn > limits
-        if ignore:
-            return {"delay": seen[~censored]}, {}
-        return {"delay": seen, "censored": censored}, {}
-
-    return make
-
-
-def histogram(law, n, **options):
-    def make(rng):
-        counts, _ = np.histogram(law(rng, n), np.append(EDGES, np.inf))
-        ends = [*EDGES[1:].tolist(), None]
-        return {"from": EDGES.tolist(), "to": ends, "count": counts.tolist()}, options
-
-    return make
-
-
-def triangle(law, buckets, mean_count, depth):
-    def make(rng):
-        rows = []
-        for bucket in range(buckets):
-            count = rng.poisson(mean_count)
-            arrival = rng.random(count) + law(rng, count)
-            for lag in range(min(buckets - bucket, depth)):
-                rows.append((bucket, bucket + lag, int((arrival <= lag + 1).sum())))
-        bucket, as_of, total = zip(*rows, strict=True)
-        return {"bucket": bucket, "as_of": as_of, "total": total}, {}
-
-    return make
-
-
-def step(law, before, after, mean_count, *, stop=True, background=0.0):
-    def make(rng):
-        first, last = (-400, before) if stop else (before, before + after)
-        counts = rng.poisson(mean_count, last - first)
-        played = np.repeat(np.arange(first, last), counts) + rng.random(counts.sum())
-        arrival = np.floor(played + law(rng, len(played))).astype(int)
-        arrival = arrival[(arrival >= 0) & (arrival < before + after)]
-        totals = np.bincount(arrival, minlength=before + after)
-        totals = totals + rng.poisson(background, before + after)
-        options = {"stopped_at" if stop else "started_at": before, "background": background}
-        return {"bucket": list(range(before + after)), "total": totals.tolist()}, options
-
-    return make
-
-
-def even(high):
-    return lambda rng, n: rng.uniform(0, high, n)
-
-
-CASES = {
-    "single, censored": (single(exponential(10), 200, even(60)), 10.0),
-    "single, tail never seen": (single(exponential(10), 200, lambda _, n: np.full(n, 25.0)), 10.0),
-    "single, lognormal": (single(lognormal, 300, even(100)), LOGNORMAL_MEAN),
-    "histogram": (histogram(exponential(10), 500), 10.0),
-    "histogram, other shape": (histogram(gamma(2, 5), 1000), 10.0),
-    "histogram, known largest": (histogram(even(50), 500, largest=50), 25.0),
-    "triangle": (triangle(exponential(3), 50, 60, 30), 3.0),
-    "triangle, cut short": (triangle(exponential(3), 60, 100, 12), 3.0),
-    "stop": (step(exponential(5), 30, 40, 100), 5.0),
-    "stop with background": (step(exponential(5), 30, 40, 100, background=50), 5.0),
-    "start": (step(gamma(3, 2), 3, 90, 60, stop=False), 6.0),
-}
-
-
-def covered(make, truth, samples):
-    inside = 0
-    for number in range(samples):
-        source, options = make(np.random.default_rng([11, number]))
-        low, high = delays.fit(source, **options).mean[1:]
-        inside += low <= truth <= high
-    return inside
-
 
 @pytest.fixture
 def few_resamples(monkeypatch):
     monkeypatch.setattr(result, "RESAMPLES", 100)
-
-
-#: One of each kind of data in the default run, and what is special about one; all of them in the complete one.
-SHORT = (
-    "single, censored", "single, tail never seen", "histogram", "histogram, known largest",
-    "triangle", "stop", "start",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SHORT)
-@pytest.mark.usefixtures("few_resamples")
-def test_limits_cover_the_true_mean(name):
-    inside = covered(*CASES[name], samples=30)
-    assert inside >= stats.binom.ppf(FALSE_ALARM, 30, 0.93)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_limits_cover_the_true_mean_in_full(name):
-    inside = covered(*CASES[name], samples=600)
-    assert inside >= stats.binom.ppf(FALSE_ALARM, 600, 0.93)
-
-
-@pytest.mark.usefixtures("few_resamples")
-def test_ignoring_censoring_fails_the_same_test():
-    inside = covered(single(exponential(10), 200, even(60), ignore=True), 10.0, samples=30)
-    assert inside < stats.binom.ppf(FALSE_ALARM, 30, 0.93)
 
 
 def test_kaplan_meier_by_hand():
@@ -221,7 +91,7 @@ def test_files_and_dates(tmp_path):
     from pyarrow import csv
 
     rng = np.random.default_rng(4)
-    source, _ = triangle(exponential(3), 40, 60, 20)(rng)
+    source, _ = triangle(stats.expon(0, 3), 60, rng, buckets=40, depth=20)
     day = datetime.date(2025, 3, 1)
     dated = {
         "bucket": [day + datetime.timedelta(days=int(b)) for b in source["bucket"]],
@@ -275,7 +145,7 @@ def test_a_csv_file_that_cannot_be_used_is_refused(tmp_path, text, says):
 
 def test_the_tail_is_warned_of():
     rng = np.random.default_rng(5)
-    source, _ = single(exponential(10), 500, lambda _, n: np.full(n, 25.0))(rng)
+    source, _ = single(stats.expon(0, 10), 500, rng, until=25.0)
     fitted = delays.fit(source, unit="hour")
     assert "the tail is longer than the data" in fitted.warnings[0]
     assert "are beyond 25 hours;" in fitted.warnings[0]

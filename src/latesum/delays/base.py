@@ -129,7 +129,7 @@ class Delay(ABC):
     def spread(self) -> float:
         """W = E|tau - tau'|, how far apart two independent delays are on average.
 
-        What one visit to an arm wastes of its plays where rewards come without a label
+        What a long visit to an arm wastes of its plays where rewards are anonymous
         (`docs/theory.md`). At most twice the mean, and 0 for a constant delay; infinite if the
         mean is.
 
