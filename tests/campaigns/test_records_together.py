@@ -1,4 +1,4 @@
-"""Records in one transaction: what is kept in memory between two of them is never stale."""
+"""Several processes on one log: what one keeps in memory of it is never stale."""
 
 import pytest
 
@@ -73,8 +73,26 @@ def test_a_log_that_was_put_back_and_went_another_way_is_noticed(opened):
     with one.store.engine.begin() as connection:  # as a backup would have it
         connection.exec_driver_sql("DELETE FROM log WHERE sequence = 3")
         connection.exec_driver_sql("UPDATE campaigns SET head = 2")
+    assert one.state().newest.sequence == 2
     assert say(other, 320.0) == ["revised"]
     assert say(one, 310.0) == ["revised"]
+
+
+def test_only_what_is_new_is_read(opened, monkeypatch):
+    one, other = opened
+    assert say(one, 300.0, 310.0) == ["new", "revised"]
+    other.pause(user="ada", reason="a look")
+    one.state()
+    asked = []
+    whole = Store.log
+    monkeypatch.setattr(
+        Store,
+        "log",
+        lambda self, campaign, after=0: (asked.append(after), whole(self, campaign, after))[1],
+    )
+    assert say(one, 320.0) == ["revised"]
+    assert one.state().paused is not None
+    assert min(asked) >= 3  # the newest event and no other is read again
 
 
 def test_rows_that_are_bad_in_any_way_are_named_by_their_places(opened):

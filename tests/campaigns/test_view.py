@@ -1,11 +1,13 @@
 """The view of a campaign as JSON: one tree of plain values, of the same shape for every method."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 from latesum.campaigns.knowledge import compare
+from latesum.campaigns.terminal_page import gain_sentence
 from latesum.campaigns.view import OptionView, find_worth
 from latesum.policies import Estimate
 
@@ -160,3 +162,19 @@ def test_a_worth_is_of_thirty_days_whatever_a_bucket_is(new_campaign, clock, eve
     best = next(row for row in status.options if row.name == status.worth.option)
     gain = best.mean - status.options[0].mean
     assert status.worth.value == pytest.approx(gain * 5000 * 30 * share)
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"),
+    [
+        (1.2, "about 1 more than if"),
+        (-2300.0, "about 2,300 less than if"),
+        (0.3, "about as much as if"),
+        (-0.3, "about as much as if"),
+    ],
+)
+def test_what_a_campaign_has_brought_is_said_whatever_its_unit_is_called(new_campaign, gain, said):
+    """The unit is a word of the user's own, of which no second form is known for one of it."""
+    status = dataclasses.replace(new_campaign(unit="orders").status(), gain=gain)
+    sentence = gain_sentence(status)
+    assert sentence.startswith(f"So far, in orders: {said} all options had been shown")
