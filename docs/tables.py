@@ -415,7 +415,6 @@ TABLES: dict[str, tuple[str, Shown]] = {
     "headline": ("headline", pivot(REGRET, heading=_HEADING, columns=_HEADLINE)),
     "suite": ("suite", _SUITE),
     "regret": ("regret", pivot(REGRET + " ({runs:,})", heading=_HEADING + " (runs)")),
-    "parts": ("parts", listed(segments="{problem}", mean_regret=REGRET, runs="{runs:,}")),
     "flow-policies": ("flow", _FLOW),
     "given-status-quo": ("status_quo", given_status_quo),
     "price": ("price", prices),

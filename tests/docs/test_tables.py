@@ -43,7 +43,7 @@ def test_no_table_of_measured_figures_is_typed(tables):
         "docs/markets.md": "| state | prior | moves |",  # the model's priors
         "docs/theory-of-odaaf.md": "| | printed, per arm | corrected |",  # formulas
         "docs/testing.md": "| | tests |",  # what the default run costs, here
-        "docs/unmix.md": "| tried | figure | kept |",  # a record of what was tried, with code that was not kept
+        "docs/unmix.md": "| constant | value | reason |",  # what decisions depend on
     }
     found = {}
     for page in tables.pages():

@@ -90,10 +90,6 @@ def _play_policy(name: str) -> None:
         made.policy.explain()
         made.policy.estimates()
         RunSpec(_LATE, spec, _ROUNDS, reports=Reports(100, 200)).run(0)
-    if name == "unmix":
-        from latesum.policies.unmix.visits_kernels import doubt_length
-
-        doubt_length(1.0, 1.0, True)  # no short run has an arm in doubt
     if name == "round-robin":
         RunSpec(_OTHER_REWARDS, spec, _ROUNDS).run(0)
         RunSpec(_VERY_LATE, spec, _ROUNDS).run(0)

@@ -1,87 +1,61 @@
-"""Unmix: explains the totals of all parts by means and a delay curve, and plays an index."""
+"""Unmix: optimism over the explanations of all totals by means and a delay curve."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays import Delay, parse, tabulated
-from latesum.policies.base import (
-    Block,
-    Play,
-    Policy,
-)
-from latesum.policies.estimates import Units, say_estimate, say_status_quo
+from latesum._extras import figure_class, save
+from latesum.delays import Delay, exponential, parse, tabulated
+from latesum.policies.base import Believed
+from latesum.policies.estimates import PLAIN, Units, say_estimate, say_status_quo
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
-from latesum.policies.unmix.curve import Floats, known_laws, told_mean
-from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
-from latesum.policies.unmix.search import (
-    DOUBT,
-    DOUBTS_FROM,
-    LATE_DOUBT,
-    SMALLEST,
-    UNCERTAINTY,
-    Found,
-    doubted_longer,
-    likeliest,
-    second_opinion,
-    visited_once,
+from latesum.policies.unmix.curves import (
+    distribution_known,
+    distributions,
+    mean_difference,
+    mean_known,
 )
+from latesum.policies.unmix.explanations import DelayExplanation, Explanations
+from latesum.policies.unmix.rule import SMALLEST_UNIT, Rule
+from latesum.policies.unmix.segments import Segments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SMALLEST_SCALE = 0.2
-_USUAL_UNCERTAINTY = 0.1
-_USUAL_DIFFERENCE = 0.05
-#: While nothing is known of the delay, blocks of 8, 16, 32, ... rounds are played until the next is
-#: this multiple of the largest plausible length scale, and rewards flow.
-_FIRST_RAMP = 8
-_SEEN = 2.0
-#: Then the scale is searched for again whenever the rounds have grown by this factor.
-_SEARCH_AGAIN = 2.0
-#: Where a mean was told: after how many of it there is a second opinion, and by what factor rounds have
-#: grown when there is another.
-_FIRST_OPINION, _OPINION_AGAIN = 20.0, 6.0
-#: From how many told means on it is late to doubt.
-_LATE_DOUBTS_FROM = 600.0
-#: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
-_LONGEST_DELAY = 20
-_USUAL_HORIZON = 2_000_000
-#: What an explanation says: the length scale of the delay, the means, and their variances.
-Said = tuple[float, Floats, Floats]
+_UNCERTAINTY = 0.1
+#: The figure ends where this share has arrived, by the curve that takes longest, or at this many
+#: means of the longest one.
+_SHOWN_SHARE, _SHOWN_MEANS = 0.99, 6.0
 
 
-class Unmix(Policy):
-    """Explains the totals of all parts by the arms' means and a delay curve, and plays an index.
+class Unmix(Rule):
+    """Explains the totals of all segments by the arms' means and a delay curve, with optimism.
 
-    A block is told in parts of about half a mean delay, which say *when* rewards arrived. Their
-    totals are a bilinear function of the means and of the delay's curve; both are fitted by
-    generalised least squares with the covariance between parts: a reward that arrives in one part
-    is missing in the others. An arm is visited until its index falls below the best estimate of the
-    other arms, or its data have doubled; then the arm with the best index is next.
+    A block is reported in segments of about half a mean delay, which say *when* rewards arrived.
+    Their totals are a bilinear function of the means and of the delay's curve. Several explanations
+    are kept: curves of half, once, twice and four times the mean that was given, or of all lengths
+    where nothing was given, each fitted by generalized least squares. The likeliest is believed, and
+    the arm with the best index by it is played. An arm that looks worse is visited again while some
+    explanation that is not yet refuted says that it may be as good as the best one.
 
-    It needs only a guess of the delay. Tell it what is known: the `mean_delay` and the share
-    `uncertainty` by which it may be wrong; or the whole law as `delay`, one for all arms or a list
-    with one per arm; or neither, if nothing is known of the delay.
+    Give it what is known of the delay: the `mean_delay` and the share `uncertainty` by which it may
+    be wrong; or the whole distribution as `delay`, one for all arms or a list with one per arm; or
+    nothing.
 
     Args:
         n_arms: The number of arms.
         horizon: The rounds to plan for; None if that is not known (the index is then KL-UCB's).
         mean_delay: The delay's mean, in rounds.
         uncertainty: By what share of it the mean may be wrong (one standard deviation).
-        delay: The delay's law, such as "exponential(50)"; a list has one law per arm.
-        delays_differ: By what share arms' delays differ (one standard deviation); 0: not at all.
-            Where it is not told, 0.05, or 0 if the law is told.
-        status_quo: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
-        history: Parts that were played before the start, oldest first, as (arm, rounds, total or
+        delay: The delay's distribution, such as "exponential(50)"; a list has one per arm.
+        status_quo: What ran before the start: None (nothing), an arm, or "other" (no arm).
+        history: Segments that were played before the start, oldest first, as (arm, rounds, total or
             None); `status_quo` is then what ran before the first of them.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
@@ -93,21 +67,14 @@ class Unmix(Policy):
     >>> policy.ask()
     Block(arm=0, rounds=25, purpose='learn', number=1, segment=25)
 
-    References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
+    References: `docs/unmix.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
     algorithm for stochastic bandits, ALT.
     """
 
     kind = "unmix"
     random = True
     learns_from = "segments"
-    #: What was reported last: the rows, the rounds and the rows that were known then, how much rewards vary, and what
-    #: was said of the means.
-    _reported: tuple[PartRows, tuple[int, int], tuple[float, list[Said]]] | None = None
     takes_new_options = True
-
-    #: The arms that can be played, in the order of first visits, and which were dropped then.
-    _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
-    #: What is planned, as compiled code has left it.
 
     def __init__(
         self,
@@ -115,9 +82,8 @@ class Unmix(Policy):
         horizon: int | None = None,
         *,
         mean_delay: float | None = None,
-        uncertainty: float = _USUAL_UNCERTAINTY,
+        uncertainty: float = _UNCERTAINTY,
         delay: Delay | str | Sequence[Delay | str] | None = None,
-        delays_differ: float | None = None,
         status_quo: StatusQuo = None,
         history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
@@ -126,24 +92,21 @@ class Unmix(Policy):
         self.n_arms = n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         self.horizon = None if horizon is None else whole_number(horizon, "the horizon", at_least=1)
         if mean_delay is not None and delay is not None:
-            raise InvalidInput("tell Unmix either the mean_delay or the whole delay, not both.")
+            raise InvalidInput("give Unmix either the mean_delay or the whole delay, not both.")
         self.mean_delay = mean_delay
         if mean_delay is not None:
             self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
         self.uncertainty = finite_number(
             uncertainty, "the uncertainty of the mean delay, a share of it,", above=0
         )
-        if mean_delay is None and uncertainty != _USUAL_UNCERTAINTY:
+        if mean_delay is None and uncertainty != _UNCERTAINTY:
             raise InvalidInput(
-                "the uncertainty is that of the mean_delay; tell Unmix both, or leave both out."
+                "the uncertainty is that of the mean_delay; give Unmix both, or leave both out."
             )
-        self.delays_differ = delays_differ
-        if delays_differ is not None:
-            self.delays_differ = finite_number(
-                delays_differ, "the share by which delays differ", at_least=0, at_most=1
-            )
-        self._laws = None if delay is None else _laws(delay, n_arms)
-        self.delay = None if self._laws is None else _texts(self._laws)
+        self._delays = None if delay is None else distributions(delay, n_arms)
+        self._nothing_given = mean_delay is None and delay is None
+        texts = [each.text for each in self._delays or ()]
+        self.delay = texts[0] if len(set(texts)) == 1 else texts or None
         self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
         super().__init__(n_arms, names=names, rng=rng)
@@ -152,33 +115,61 @@ class Unmix(Policy):
     def prior_knowledge(
         cls, known: Mapping[str, Any], written: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """What a simulation tells where nothing is written: the mean delay, not the whole law.
-
-        Args:
-            known: All that is true of the problem, by the names of parameters.
-            written: The parameters that were written.
-        """
+        """What a simulation gives where nothing is written: the mean delay, not the whole law."""
         left_out = {"delay"} if written.get("delay") is None else {"delay", "mean_delay"}
         return {key: value for key, value in known.items() if key not in left_out}
 
-    # What it knows.
+    def _clear(self) -> None:
+        """No segments, and the explanations that there are at the start."""
+        unknowns = self.n_arms + (self.status_quo == "other")
+        ran = self.n_arms if self.status_quo == "other" else self.status_quo
+        self._segments = Segments(unknowns, ran)
+        #: The unit of visits: what a visit loses to late rewards, about one mean delay.
+        self._unit = max(self.mean_delay or 0.0, SMALLEST_UNIT)
+        self._shortest, given, scale = 0.0, None, None
+        if self._delays is not None:
+            mean = max(each.mean for each in self._delays)
+            # Segments shorter than a fifth of a delay share noise beyond the band of the fit.
+            self._shortest = mean / 5
+            self._unit = max(*map(mean_difference, self._delays), mean / 5, SMALLEST_UNIT)
+            curve = distribution_known((*self._delays, *self._delays[:1])[:unknowns])
+            given = DelayExplanation(max(mean, SMALLEST_UNIT), 0.0, curve)
+        elif self.mean_delay is not None:
+            scale = self._unit
+            given = DelayExplanation(scale, 0.0, mean_known(scale, self.uncertainty, unknowns))
+        self._explanations = Explanations(unknowns, given, scale)
 
-    @property
-    def scale(self) -> float:
-        """The length scale of the delay, in rounds: the mean as told, or what was learned of it."""
-        return self._scale
+    def _snapshot(self) -> Any:
+        plan = self._arm, self._remaining, self._ramp, self._look_at, self._look_due, self._tested
+        segments, fits = self._segments.to_plain(), self._explanations.to_plain()
+        return [list(self._order), list(plan), self._unit, segments, fits]
+
+    def _restore(self, learned: Any) -> None:
+        order, plan, unit, segments, fits = learned
+        self._order = list(order)
+        self._arm, self._remaining, self._ramp, self._look_at, self._look_due, self._tested = plan
+        self._clear()
+        self._unit, self._segments = unit, Segments.from_plain(segments)
+        self._explanations.load(fits, self._segments)
+
+    def _known_rounds(self, arm: int) -> int:
+        return self._segments.known[arm]
+
+    def _estimate(self, arm: int, level: float) -> Believed:
+        from scipy.special import ndtri
+
+        if not self._segments.known[arm]:
+            return None, 0.0, 1.0, 0
+        deviations = float(ndtri(0.5 + level / 2))
+        low, high = self._explanations.limits(self._segments, arm, deviations)
+        return self._explanations.believed.mean(arm), low, high, self._segments.known[arm]
 
     def learned_delay(self) -> Delay:
-        """The delay's law as it is believed now: what was told, corrected by what was seen.
-
-        >>> Unmix(2, 1000, mean_delay=10).learned_delay().mean > 5
-        True
-        """
-        if self._laws is not None:
-            return self._laws[0]
-        curve, theta = self._rows.curve, self._rows.theta
-        times, shares = [0.0], [0.0]
-        for high, weight in zip(curve.highs.tolist(), theta.tolist(), strict=True):
+        """The delay's distribution as it is believed now."""
+        if self._delays is not None:
+            return self._delays[0]
+        believed, times, shares = self._explanations.believed, [0.0], [0.0]
+        for high, weight in zip(believed.curve.highs, believed.weights.tolist(), strict=True):
             if high > 0:
                 times.append(high)
                 shares.append(shares[-1] + weight)
@@ -189,399 +180,77 @@ class Unmix(Policy):
     def plot_delay(
         self, path: str | Path | None = None, *, true: Delay | str | None = None
     ) -> Figure:
-        """The delay as learned, beside what was told (needs the extra "plots").
+        """The delay as learned, beside what was given (needs the extra "plots").
 
         Args:
             path: A file to draw it into, such as "delay.png".
-            true: The true law, where it is known, as in a simulation.
-
-        >>> Unmix(2, 1000, mean_delay=10).plot_delay(true="constant(12)").axes[0].get_xlabel()
-        'rounds after the play'
+            true: The true distribution, where it is known, as in a simulation.
         """
-        from latesum.policies.unmix.picture import draw_learned
-
-        law = None if true is None else parse(true)
-        return draw_learned(self.learned_delay(), self.mean_delay, law, path)
-
-    def _reset(self) -> None:
-        assert self._rng is not None
-        self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
-        self._forget_order()
-        #: Where nothing was told: the length of the next block while the delay is looked for, the
-        #: largest length scale that is plausible, and when to search again.
-        self._ramp: int | None = None
-        self._plausible, self._search_at = 0.0, 0.0
-        #: Whether a wide curve was found likelier than the one that was told.
-        self._wide = False
-        #: Whether a part of the rewards may come at once, where the curve is wide.
-        self._at_once = True
-        #: The arms that are in doubt and will be visited next.
-        self._doubted: list[int] = []
-        #: Where nothing was told: the length scale of the delay by which they are.
-        self._doubt_scale = 0.0
-        self._arm = self._left = self._why = 0
-        self._part: int | None = None  # the next part, once it is known
-        if self._told_nothing:
-            self._scale, self._ramp = SMALLEST, _FIRST_RAMP
-        else:
-            self._scale = self._told_scale
-            self._search_at = _FIRST_OPINION * self._scale
-        self._rows = self._new_rows()
-        for arm, rounds, total in self.history:
-            self._add(arm, rounds, total)
-        if self.history:
-            self._fit()
-        self._decide()
-
-    @property
-    def _told_nothing(self) -> bool:
-        return self.mean_delay is None and self._laws is None
-
-    @property
-    def _told_scale(self) -> float:
-        if self._laws is not None:
-            return max(*(law.mean for law in self._laws), _SMALLEST_SCALE)
-        return max(self.mean_delay or 0.0, _SMALLEST_SCALE)
-
-    def _new_rows(self) -> PartRows:
-        unknowns = self.n_arms + (self.status_quo == "other")
-        if self._laws is not None:
-            curve = known_laws((*self._laws, *self._laws[:1])[:unknowns])
-        else:
-            sure = UNCERTAINTY if self._told_nothing or self._wide else self.uncertainty
-            curve = told_mean(self._scale, sure, unknowns, at_once=self._at_once)
-        differ = self.delays_differ
-        if differ is None:
-            differ = _USUAL_DIFFERENCE if self._laws is None else 0.0
-        rows = PartRows(unknowns, curve, differ)
-        if self.status_quo is not None:
-            rows.add_status_quo(self.n_arms if self.status_quo == "other" else int(self.status_quo))
-        return rows
-
-    def _snapshot(self) -> Any:
-        plan = [self._arm, self._left, self._why]
-        search = [
-            self._scale,
-            self._plausible,
-            self._search_at,
-            self._ramp,
-            self._wide,
-            self._at_once,
-            *([list(self._doubted)] if self._doubted else []),
-            *([self._doubt_scale] if self._doubted and self._told_nothing else []),
-        ]
-        return [self._order, plan, search, self._rows.to_json()]
-
-    def _restore(self, learned: Any) -> None:
-        self._order, plan, search, rows = learned
-        self._forget_order()
-        self._arm, self._left, self._why = plan
-        self._part = None
-        self._scale, self._plausible, self._search_at, self._ramp, *curve = search
-        curve += [(), 0.0][len(curve) - 2 :]
-        self._wide, self._at_once, doubted, self._doubt_scale = curve
-        self._doubted = list(doubted)
-        self._rows = self._new_rows()
-        self._rows.load(rows)
-
-    # How it decides.
-
-    def _learn(self, play: Play) -> None:
-        arm, rounds, total, *_ = play
-        if self._ramp is None:
-            was = self._why
-            self._arm, self._why, self._left, self._part = self._rows.learn(
-                arm, rounds, total, self._plan()
-            )
-            if self._why < 0:
-                self._search_and_decide(was)
-            return
-        self._add(arm, rounds, total)
-        if arm == self._arm and rounds < self._left:
-            self._left -= rounds
-        else:
-            self._search()
-            self._decide()
-
-    def _search_and_decide(self, was: int) -> None:
-        """It is time to search, or a visit to an arm in doubt is over; `was` is why it was played."""
-        if was == IN_DOUBT and not self._doubted:  # what was seen says which explanation is right
-            self._search(go_on=True)
-        elif self._rows.clock >= self._search_at:
-            self._search()
-        self._decide()
-
-    def _add(self, arm: int, rounds: int, total: float | None) -> None:
-        # Rows are not merged while the delay may be longer than it seems.
-        scale = max(self._scale, self._plausible) if self._ramp is None else math.inf
-        self._rows.add(arm, rounds, total, scale)
-
-    def _plan(self) -> VisitPlan:
-        return VisitPlan(
-            self._arm, self._left, self._why, self._scale, self._plausible,
-            # What comes before and after a visit to an arm in doubt is not decided there.
-            0.0 if self._doubted or self._why == IN_DOUBT else self._search_at,
-            self._in_order(), self.n_arms, float(self.rounds_played), float(self.horizon or 0),
-            self._told_nothing,
-        )  # fmt: skip
-
-    def _fit(self) -> None:
-        """Estimate means and curve, and look for the delay's length scale where it is time to."""
-        if self._ramp is None:
-            self._rows.fit()
-        if self._ramp is not None or self._rows.clock >= self._search_at:
-            self._search()
-
-    def _search(self, *, go_on: bool = False) -> None:
-        """Look for the delay anew; with `go_on` after a visit to an arm in doubt, for the arms not visited since."""
-        rows = self._rows
-        if not self._told_nothing:
-            self._reconsider(go_on=go_on)
-            return
-        found = self._likeliest()
-        if (
-            self._ramp is not None
-            or (found.scale, found.at_once) != (self._scale, self._at_once)
-            or found.rows.objective < rows.objective
-        ):
-            self._scale, self._at_once, self._rows = found.scale, found.at_once, found.rows
-        self._plausible = found.plausible
-        if self._ramp is None:
-            arms = self._in_order().tolist()
-            self._doubt_scale, doubted = doubted_longer(self._rows, found, arms)
-            since = self._search_at / _SEARCH_AGAIN if go_on else math.inf
-            self._doubted = self._to_visit(doubted, since)
-        if not go_on:
-            self._search_at = _SEARCH_AGAIN * rows.clock
-
-    def _likeliest(self) -> Found:
-        longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
-        return likeliest(self._rows, longest)
-
-    def _reconsider(self, *, go_on: bool = False) -> None:
-        """A second opinion; with `go_on` that after a visit to an arm in doubt, for the arms not visited since the first."""
-        told, rows = self._told_scale, self._rows
-        if self._laws is None:
-            arms = self._in_order().tolist()
-            late = rows.clock >= _LATE_DOUBTS_FROM * told
-            self._scale, self._wide, self._rows, doubted = second_opinion(
-                rows, self._scale, self._wide, told, arms, LATE_DOUBT if late else DOUBT
-            )
-            if rows.clock >= DOUBTS_FROM * told:
-                doubted = (*doubted, *visited_once(self._rows, arms))
-                since = self._search_at / _OPINION_AGAIN if go_on else math.inf
-                self._doubted = self._to_visit(doubted, since)
-        if not go_on:
-            self._search_at = _OPINION_AGAIN * rows.clock
-
-    def _to_visit(self, doubted: Sequence[int], since: float) -> list[int]:
-        """Of the arms in doubt those to visit before there is another opinion; not those that were visited `since`."""
-        # One visit says more of the delay, and may end the doubt of the others: the best one first, which costs least.
-        rows = self._rows
-        left = [
-            arm for arm in doubted
-            if since == math.inf or (arm != rows.last_arm and rows.began(arm) < since)
-        ]  # fmt: skip
-        return sorted(left, key=lambda arm: -rows.mu[arm])[:1]
-
-    def _decide(self) -> None:
-        self._part = None
-        if self._ramp is not None:
-            if self._go_on_with_ramp():
-                return
-            self._ramp = None
-        while self._doubted:
-            arm = self._doubted.pop(0)
-            if arm not in self._dropped:
-                self._visit_again(arm)
-                return
-        self._arm, self._why, self._left = self._rows.decide(self._plan())
-
-    def _visit_again(self, arm: int) -> None:
-        scale = max(self._scale, self._doubt_scale if self._told_nothing else self._told_scale)
-        rounds = int(_visits().doubt_length(scale, self._share, self._told_nothing))
-        if self.horizon is not None and self.rounds_played < self.horizon:
-            rounds = min(rounds, self.horizon - self.rounds_played)
-        self._arm, self._why, self._left = arm, IN_DOUBT, rounds
-
-    def _go_on_with_ramp(self) -> bool:
-        """Blocks of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
-        assert self._ramp is not None
-        rows, available = self._rows, self._in_order().tolist()
-        seen = self._ramp >= _SEEN * self._plausible and rows.flowing
-        if rows.count and (seen or self._ramp > self._share):
-            return False
-        last = rows.last_arm if rows.count else None
-        place = available.index(last) + 1 if last in available else 0
-        self._arm = available[place % len(available)]
-        self._left = self._ramp
-        self._ramp *= 2
-        return True
-
-    def _values(self) -> Floats:
-        from latesum.policies.unmix import index_kernels
-
-        rows = self._rows
-        values: Floats = np.empty(self.n_arms)
-        index_kernels.index_values(
-            rows.mu, rows.variances[1], rows.counts, self.n_arms, self._scale, float(self.rounds_played),
-            float(self.horizon or 0), values,
-        )  # fmt: skip
-        return values
-
-    @property
-    def _share(self) -> float:
-        """The most that a first visit may take of the rounds that are planned for."""
-        horizon, told = float(self.horizon or 0), float(self.rounds_played)
-        return float(_visits().first_visit_share(horizon, told, self.n_arms))
-
-    def _in_order(self) -> NDArray[np.int64]:
-        """The arms that can be played, in the order of their first visits."""
-        if self._ordered[0] is not self._dropped:
-            left = [arm for arm in self._order if arm not in self._dropped]
-            self._ordered = self._dropped, np.array(left)
-        return self._ordered[1]
-
-    def _forget_order(self) -> None:
-        self._ordered = None, np.arange(0)
-
-    def _next(self) -> Block:
-        if self._ramp is not None:  # a quarter of the block, which is half of the next one
-            return Block(self._arm, self._left, "learn", segment=max(1, self._ramp // 8))
-        if self._part is None:
-            self._part = self._rows.next_part(self._arm, self._left, self._scale)
-        return Block(self._arm, self._left, "learn", segment=self._part)
-
-    def _forget(self, arm: int) -> None:
-        if arm == self._arm:
-            self._decide()
-
-    # What it says.
-
-    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        from scipy.special import ndtri
-
-        from latesum.policies.unmix import index_kernels
-
-        plays = self._known_rounds(arm)
-        if plays == 0:
-            return None, 0.0, 1.0, 0
-        runs, allowance = self._rows.counts[2, arm], float(ndtri(0.5 + level / 2)) ** 2 / 2
-        dispersion, said = self._for_limits()
-        low, high = 1.0, 0.0
-        for scale, means, variances in said:
-            mean = min(max(float(means[arm]), 0.0), 1.0)
-            below, above = index_kernels.limits(
-                mean, variances[arm], float(plays), runs, scale, allowance, dispersion
-            )
-            low, high = min(low, float(below)), max(high, float(above))
-        return self._mean(arm), low, high, plays
-
-    def _for_limits(self) -> tuple[float, list[Said]]:
-        """How much rewards vary, and what each plausible explanation says of the means: for reports, not for decisions.
-
-        Where nothing was told, the delay is not known better than that: limits hold by all of them.
-        """
-        rows = self._rows
-        seen = rows.clock, rows.reported
-        if self._reported is None or self._reported[0] is not rows or self._reported[1] != seen:
-            said = [(self._scale, rows.mu, rows.variances[0])]
-            if self._told_nothing:
-                said += [
-                    (scale, under.mu.copy(), under.variances[0].copy())
-                    for scale, _, under in self._likeliest().as_plausible
-                ]
-            self._reported = rows, seen, (rows.dispersion(), said)
-        return self._reported[2]
-
-    def _mean(self, arm: int) -> float:
-        """The estimate of a mean, as it is reported."""
-        return min(max(float(self._rows.mu[arm]), 0.0), 1.0)
-
-    def _known_rounds(self, arm: int) -> int:
-        return int(self._rows.counts[0, arm])
+        curves = [("learned", self.learned_delay(), "#0072B2", "-")]
+        if self.mean_delay:
+            given = f"given: a mean of {self.mean_delay:,.4g}"
+            curves.append((given, exponential(self.mean_delay), "#D55E00", "--"))
+        if true is not None:
+            curves.append((f"true: {parse(true).text}", parse(true), "black", ":"))
+        return draw_delays(curves, path)
 
     def _findings(self, units: Units) -> list[str]:
-        rows = self._rows
+        segments, believed = self._segments, self._explanations.believed
         found = list[str]()
-        if self._ramp is not None:
+        if self._ramp:
             found.append("Nothing is known of the delay yet: blocks double until it can be seen.")
-        elif self._laws is None and rows.reported:
-            mean = float(rows.theta @ rows.curve.bin_means)
-            mean_delay = self.mean_delay
-            given = "" if mean_delay is None else f" (given: {units.rounds(mean_delay)})"
-            found.append(f"Rewards are about {units.rounds(mean)} late on average{given}.")
-        if self.status_quo == "other" and rows.reported:
-            found.append(say_status_quo(self._mean(self.n_arms), units))
-        if rows.misfit > 1.5:
+        elif self._delays is None and segments.reported_rounds:
+            late, mean = units.rounds(believed.mean_delay), self.mean_delay
+            given = "" if mean is None else f" (given: {units.rounds(mean)})"
+            found.append(f"Rewards are about {late} late on average{given}.")
+        if self.status_quo == "other" and segments.reported_rounds:
+            found.append(say_status_quo(believed.mean(self.n_arms), units))
+        if believed.misfit > 1.5:
             found.append(
-                f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of one law "
-                "explain; all intervals are wider by that."
+                f"Totals vary {math.sqrt(believed.misfit):.1f} times as much as rewards and delays "
+                "of one distribution explain; all intervals are wider by that."
             )
-        values = self._values()
-        for arm, name in enumerate(self.names):
-            plays = rows.counts[0, arm]
-            if not plays:
-                continue
-            mean = self._mean(arm)
-            typical = (mean * plays + 0.5) / (plays + 1)
-            worth = min(typical * (1 - typical) / rows.variances[0, arm], plays)
-            found.append(say_estimate(name, mean, worth, values[arm], units))
+        known = [arm for arm in range(self.n_arms) if segments.known[arm]]
+        for arm, value in self._index(known).items():
+            worth = min(believed.worth(segments, arm), segments.known[arm])
+            found.append(say_estimate(self.names[arm], believed.mean(arm), worth, value, units))
         return found
 
     def reason(self) -> str:
-        visits = _visits()
-        if self._ramp is not None:
-            known = "" if not self._nothing_known() else ", because nothing is known yet"
+        """Why the block that `ask` names comes next; for an arm in doubt, by which explanation."""
+        segments, arm = self._segments, self._arm
+        nothing_known = not any(segments.known)
+        if self._ramp:
+            known = ", because nothing is known yet" if nothing_known else ""
             return f"to see how late its rewards come{known}"
-        if self._why == visits.NOT_TRIED:
+        if not segments.visits[arm]:
             return "because it has not been tried yet"
-        if self._nothing_known():
+        if nothing_known:
             return "because nothing is known yet"
-        if not self._known_rounds(self._arm):
+        if not segments.known[arm]:
             return "because nothing is known of it yet"
-        if self._why == IN_DOUBT:
-            return (
-                "because it may be as good as the best one, if rewards come otherwise than it seems"
-            )
-        if self._why == visits.GOES_ON:
+        if self._tested is not None:
+            late = PLAIN.rounds(self._tested)
+            return f"because it may be as good as the best one if rewards are about {late} late"
+        if arm == segments.last_arm:
             return "because it may still be the best"
         return "because it looks most promising"
 
 
-@functools.cache
-def _visits() -> Any:
-    """The compiled part, imported once it is needed: to load the compiler takes a while."""
-    from latesum.policies.unmix import visits_kernels
-
-    return visits_kernels
-
-
-@functools.cache
-def _steps() -> Any:
-    from latesum.policies.unmix import step_kernels
-
-    return step_kernels
-
-
-def _laws(delay: Delay | str | Sequence[Delay | str], n_arms: int) -> tuple[Delay, ...]:
-    if isinstance(delay, (str, Delay)):
-        laws: tuple[Delay, ...] = (parse(delay),) * n_arms
-    else:
-        laws = tuple(parse(each) for each in delay)
-    if len(laws) != n_arms:
-        raise InvalidInput(
-            f"give Unmix one delay for all arms or one for each of the {n_arms}, not {len(laws)}."
-        )
-    for law in laws:
-        if not math.isfinite(law.mean):
-            raise InvalidInput(
-                f"the delay {law.text} has no finite mean; bound it, or leave the delay out and "
-                "Unmix learns it."
-            )
-    return laws
-
-
-def _texts(laws: tuple[Delay, ...]) -> Any:
-    texts = [law.text for law in laws]
-    return texts[0] if len(set(texts)) == 1 else texts
+def draw_delays(curves: Sequence[tuple[str, Delay, str, str]], path: str | Path | None) -> Figure:
+    """The share of rewards that has arrived over time, by each curve: label, delay, color, line."""
+    longest = max(delay.mean for _, delay, *_ in curves)
+    end = max(delay.quantile(_SHOWN_SHARE) for _, delay, *_ in curves)
+    times = np.linspace(0, min(end, _SHOWN_MEANS * longest), 600)
+    figure = figure_class()(figsize=(7.2, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for label, delay, color, line in curves:
+        arrived = 1 - delay.survival(np.floor(times).astype(np.int64))
+        axes.plot(times, arrived, line, color=color, label=label)
+    axes.set_xlim(0, times[-1])
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("rounds after the play")
+    axes.set_ylabel("share of rewards that has arrived")
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize=8, loc="lower right")
+    return save(figure, path)

@@ -1,0 +1,170 @@
+"""The delay curves of Unmix: bins of the delay's distribution, and the prior of their weights."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput
+from latesum.delays import Delay, parse
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: Edges of the bins, in mean delays; the last but one only where the mean is a guess.
+_EDGES = (0.0, 0.3, 0.7, 0.95, 1.05, 1.35, 2.2, 4.0, 8.0, 16.0, 40.0)
+#: How many rewards the prior of the weights is worth.
+PRIOR_WEIGHT = 20.0
+#: The standard deviation of a mean that is only a guess, as a share of it.
+WIDE = 0.5
+#: The prior of very late rewards where the mean is a guess: after 8 and after 16 means.
+_TAIL = (0.02, 0.01)
+_LEAST_PRIOR = 0.002
+#: A known distribution is cut into at most this many uniform pieces.
+_PIECES = 48
+
+
+class DelayCurve(NamedTuple):
+    """Bins of the delay's distribution; of each arm, or of all arms (law 0).
+
+    A bin is a mixture of pieces: uniform on low + 1, ..., high, or 0 where both are 0.
+    """
+
+    laws: Integers  # of each arm
+    offsets: Integers  # per law and bin: its first piece, and behind the last
+    pieces: Floats  # low, high and weight of each
+    reaches: Floats  # after how many rounds all of a bin has arrived, by any law
+    bins: Floats  # prior of the weights, its precision, mean delay
+    mean: float
+    mean_sd: float  # 0: nothing holds the mean
+
+    @property
+    def highs(self) -> Floats:
+        """The upper end of each bin of the first law."""
+        ends: Floats = self.pieces[self.offsets[0, 1:] - 1, 1]
+        return ends
+
+
+@functools.lru_cache(maxsize=512)
+def mean_known(mean: float, uncertainty: float, n_arms: int, *, atom: float = 0.0) -> DelayCurve:
+    """A mean that is known within a share `uncertainty`: weights as of an exponential.
+
+    Where it is only a guess, very late rewards are likelier, and those at once by `atom`.
+
+    >>> curve = mean_known(50.0, 0.1, 2)
+    >>> curve.bins[0].round(3).tolist()[:3]
+    [0.002, 0.258, 0.243]
+    """
+    edges = np.array(_EDGES if uncertainty >= WIDE else (*_EDGES[:-2], _EDGES[-1]))
+    masses = -np.diff(np.exp(-edges))
+    if uncertainty >= WIDE:
+        masses[-2:] = _TAIL
+    rounded = np.rint(edges * mean)
+    pieces, prior = [(0.0, 0.0, 1.0)], [atom]
+    for low, high, mass in zip(rounded[:-1], rounded[1:], masses, strict=True):
+        if high <= low:  # rounds are too coarse for this bin
+            prior[-1] += mass
+            continue
+        pieces.append((float(low), float(high), 1.0))
+        prior.append(float(mass))
+    weights = np.maximum(np.array(prior), _LEAST_PRIOR)
+    weights /= weights.sum()
+    table = np.array(pieces)
+    means = np.where(table[:, 1] > 0, (table[:, 0] + table[:, 1] + 1) / 2, 0.0)
+    return DelayCurve(
+        np.zeros(n_arms, dtype=np.int64),
+        np.arange(len(pieces) + 1)[None, :].copy(),
+        table,
+        table[:, 1] + 1,
+        np.array([weights, PRIOR_WEIGHT / weights, means]),
+        mean,
+        uncertainty * mean,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def distribution_known(delays: tuple[Delay, ...]) -> DelayCurve:
+    """The distribution of each arm is known: one bin, nothing to learn.
+
+    >>> from latesum.delays import parse
+    >>> curve = distribution_known((parse("constant(7)"), parse("constant(9)")))
+    >>> curve.laws.tolist(), curve.pieces.tolist()
+    ([0, 1], [[6.0, 7.0, 1.0], [8.0, 9.0, 1.0]])
+    """
+    different = list(dict.fromkeys(delays))
+    pieces = [_pieces_of(delay) for delay in different]
+    ends = np.cumsum([0, *map(len, pieces)])
+    table = np.array([piece for each in pieces for piece in each])
+    mean = max(delay.mean for delay in different)
+    return DelayCurve(
+        np.array([different.index(delay) for delay in delays]),
+        np.array(list(pairwise(ends.tolist()))),
+        table,
+        np.array([table[:, 1].max() + 1]),
+        np.array([[1.0], [PRIOR_WEIGHT], [mean]]),
+        mean,
+        0.0,
+    )
+
+
+def distributions(delay: Delay | str | Sequence[Delay | str], n_arms: int) -> tuple[Delay, ...]:
+    """One delay for each arm; refused where there are others, or one has no finite mean.
+
+    >>> [each.mean for each in distributions("constant(7)", 2)]
+    [7.0, 7.0]
+    """
+    if isinstance(delay, (str, Delay)):
+        found: tuple[Delay, ...] = (parse(delay),) * n_arms
+    else:
+        found = tuple(parse(each) for each in delay)
+    if len(found) != n_arms:
+        raise InvalidInput(
+            f"give Unmix one delay for all arms or one for each of the {n_arms}, not {len(found)}."
+        )
+    for each in found:
+        if not math.isfinite(each.mean):
+            raise InvalidInput(
+                f"the delay {each.text} has no finite mean; bound it, or leave the delay out and "
+                "Unmix learns it."
+            )
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def mean_difference(delay: Delay) -> float:
+    """E|x - y| of two delays: how many plays a visit loses to late rewards.
+
+    >>> from latesum.delays import parse
+    >>> mean_difference(parse("constant(7)")), round(mean_difference(parse("exponential(50)")))
+    (0.0, 49)
+    """
+    n = 200
+    values = np.sort([delay.quantile((place + 0.5) / n) for place in range(n)])
+    return float(2 / n**2 * np.sum((2 * np.arange(1, n + 1) - n - 1) * values))
+
+
+def _pieces_of(delay: Delay) -> list[tuple[float, float, float]]:
+    """The distribution as uniform pieces with weights; what comes latest is cut off."""
+    shares = np.linspace(0, 1, _PIECES + 1)[1:-1]
+    tail = 1 - np.geomspace(1 / _PIECES, 1e-4, 8)
+    edges = [0, *sorted({delay.quantile(float(share)) for share in [*shares, *tail]} - {0})]
+    if delay.bound is not None and delay.bound > edges[-1]:
+        edges.append(delay.bound)
+    reached = [float(delay.cdf(edge)) for edge in edges]
+    found = [(0.0, 0.0, reached[0])]
+    for (low, high), (before, after) in zip(pairwise(edges), pairwise(reached), strict=True):
+        # A jump at the end of a piece, as a constant delay has, is a piece of its own.
+        jump = float(delay.cdf(high)) - float(delay.cdf(high - 1))
+        if high - low > 1 and jump > (after - before) / 2:
+            found.append((float(low), float(high - 1), after - before - jump))
+            found.append((float(high - 1), float(high), jump))
+        else:
+            found.append((float(low), float(high), after - before))
+    total = math.fsum(weight for *_, weight in found)
+    return [(low, high, weight / total) for low, high, weight in found if weight > 0]

@@ -1,0 +1,344 @@
+"""The explanations of what was seen: delay curves, each with its fit and its likelihood."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from latesum.policies.unmix.curves import WIDE, DelayCurve, Floats, mean_known
+from latesum.policies.unmix.segments import Segments
+
+#: What believing costs that is not what was given, in minus twice the log-likelihood: 1 to 20.
+KAPPA = 6.0
+#: Where a mean delay is given: the multiples of it that may be true.
+FACTORS = (0.5, 1.0, 2.0, 4.0)
+#: Where the mean is a guess: the prior share of rewards that come at once.
+ATOM = 0.2
+#: Where nothing is given: the mean delays that may be true are this times powers of two.
+SMALLEST_SCALE = 0.5
+
+# What follows is for cost only: Gauss-Newton steps of a fit from a neutral point; from which
+# deficit on an explanation is left alone until all are fitted anew; steps to find a limit.
+_STEPS = 3
+_FAR = 100.0
+_LIMIT_STEPS = 7
+#: How much rewards may vary, as a share of what 0/1 rewards do. It is estimated as if half a
+#: segment more had been of 0/1 rewards, as the largest that is within 1 of the likeliest.
+_DISPERSIONS = np.geomspace(1.0, 0.01, 17)
+
+
+@functools.cache
+def kernels() -> Any:
+    """The compiled part, imported once it is needed: to load the compiler takes a while."""
+    from latesum.policies.unmix import model_kernels
+
+    return model_kernels
+
+
+class DelayExplanation:
+    """A delay curve, and the fit of the means and of the weights of its bins by it.
+
+    `cost` is minus twice the log-likelihood with all priors, and what it would cost to have all
+    means within [0, 1]; `deficit` by how much it exceeds the least one, in units of the misfit.
+    """
+
+    def __init__(self, scale: float, penalty: float, curve: DelayCurve) -> None:
+        self.scale, self.penalty, self.curve = scale, penalty, curve
+        n_arms, self.n_bins = len(curve.laws), curve.bins.shape[1]
+        self.point: Floats = np.concatenate([curve.bins[0], np.full(n_arms, 0.5)])
+        self.variances: Floats = np.ones(n_arms)
+        self.objective, self.misfit, self.cost, self.deficit = 0.0, 1.0, 0.0, 0.0
+        self.fitted_at = 0  # the rounds that the fit knows
+        self._arrivals: Floats = np.empty((0, self.n_bins, n_arms + kernels().BAND))
+        self._filled = 0
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the curve's bins."""
+        return self.point[: self.n_bins]
+
+    @property
+    def means(self) -> Floats:
+        """The means, not clipped to [0, 1]."""
+        return self.point[self.n_bins :]
+
+    def mean(self, arm: int) -> float:
+        """The mean of an arm, within [0, 1]."""
+        return min(max(float(self.means[arm]), 0.0), 1.0)
+
+    def worth(self, segments: Segments, arm: int) -> float:
+        """How many attributed plays would tell as much of an arm: m (1 - m) / V."""
+        plays = float(segments.known[arm] + segments.pending[arm])
+        mean = (self.mean(arm) * plays + 0.5) / (plays + 1.0)
+        return min(plays, mean * (1.0 - mean) / float(self.variances[arm] * self.misfit))
+
+    @property
+    def mean_delay(self) -> float:
+        """The mean of the curve as it was fitted."""
+        return float(self.weights @ self.curve.bins[2])
+
+    def fill(self, segments: Segments) -> None:
+        """Take over what was played since the last time."""
+        if len(self._arrivals) < segments.count:
+            larger = np.empty((2 * segments.count, *self._arrivals.shape[1:]))
+            larger[: self._filled] = self._arrivals[: self._filled]
+            self._arrivals = larger
+        first, curve = max(0, self._filled - 1), self.curve
+        kernels().fill(
+            first,
+            segments.table,
+            segments.blocks,
+            curve.laws,
+            curve.offsets,
+            curve.pieces,
+            curve.reaches,
+            self._arrivals,
+        )
+        self._filled = segments.count
+
+    def fit(
+        self,
+        segments: Segments,
+        steps: int,
+        point: Floats,
+        held: tuple[int, float] = (-1, 0.0),
+        dispersion: float = 1.0,
+    ) -> tuple[float, float, float]:
+        """Steps from `point`, in place; with one mean held, or none: `model_kernels.fit`."""
+        curve = self.curve
+        given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
+        variances = self.variances if point is self.point else self.variances.copy()
+        found: tuple[float, float, float] = kernels().fit(
+            steps,
+            *held,
+            segments.table,
+            segments.pending_from,
+            self._arrivals,
+            curve.bins,
+            given,
+            point,
+            variances,
+        )
+        return found
+
+    def refine(self, segments: Segments) -> None:
+        """One step from where the fit is."""
+        self.fill(segments)
+        self.objective, self.misfit, _ = self.fit(segments, 1, self.point)
+        self._judge(segments)
+
+    def fit_anew(self, segments: Segments) -> None:
+        """Fit from a neutral point too, and keep the likelier one."""
+        before = None
+        if self.fitted_at:
+            self.refine(segments)
+            before = self.objective, self.misfit, self.point.copy(), self.variances.copy()
+        self.fill(segments)
+        self.point[:] = self._neutral(segments)
+        self.objective, self.misfit, _ = self.fit(segments, _STEPS, self.point)
+        if before is not None and before[0] <= self.objective:
+            self.objective, self.misfit = before[:2]
+            self.point[:], self.variances[:] = before[2:]
+        self._judge(segments)
+
+    def _neutral(self, segments: Segments) -> Floats:
+        return np.concatenate([self.curve.bins[0], np.full(segments.n_arms, segments.typical)])
+
+    def _judge(self, segments: Segments) -> None:
+        outside = self.means - self.means.clip(0.0, 1.0)
+        self.cost = self.objective + self.penalty + float(outside @ (outside / self.variances))
+        self.fitted_at = segments.clock
+
+    def allows(self, segments: Segments, arm: int, value: float, limit: float, far: float) -> bool:
+        """Whether minus twice the log-likelihood is within `limit` where the mean is `value`.
+
+        From where the fit is, and from a neutral point where that is neither within nor `far` off.
+        """
+        point, held = self.point.copy(), (arm, value)
+        found = self.fit(segments, 1, point, held)[0]
+        if limit < found <= far:
+            found = self.fit(segments, _STEPS - 1, point, held)[0]
+            if found > limit:
+                found = self.fit(segments, _STEPS, self._neutral(segments), held)[0]
+        return found <= limit
+
+    def fit_again(
+        self, segments: Segments, dispersion: float
+    ) -> tuple[tuple[float, float, float], Floats]:
+        """The fit where rewards vary less than 0/1 rewards do, and its point; nothing changes."""
+        self.fill(segments)
+        point = self.point.copy()
+        return self.fit(segments, 2, point, dispersion=dispersion), point
+
+    def profile(
+        self, segments: Segments, arm: int, point: Floats, dispersion: float
+    ) -> Callable[[float], float]:
+        """Minus twice the log-likelihood as a function of one mean; each fit begins at the last."""
+        return lambda value: self.fit(segments, 2, point, (arm, value), dispersion)[0]
+
+    def to_plain(self) -> list[Any]:
+        """The fit as plain data."""
+        numbers = self.objective, self.misfit, self.cost, self.deficit, self.fitted_at
+        return [*numbers, self.point.tolist(), self.variances.tolist()]
+
+    def load(self, plain: list[Any], segments: Segments) -> None:
+        """The opposite of `to_plain`."""
+        self.objective, self.misfit, self.cost, self.deficit, self.fitted_at, *arrays = plain
+        self.point[:], self.variances[:] = arrays
+        self.fill(segments)
+
+
+class Explanations:
+    """The set of explanations, of which `believed` has the least cost.
+
+    `given` is what was given of the delay, if anything, and `scale` its mean if it may be wrong.
+    """
+
+    def __init__(self, n_arms: int, given: DelayExplanation | None, scale: float | None) -> None:
+        self._n_arms = n_arms
+        self._of_all_scales = given is None
+        self.all = [given or self._wide(SMALLEST_SCALE, 0.0, 0.0)]
+        self.believed = self.all[0]
+        if scale is not None:
+            self.all += [self._wide(factor * scale, ATOM, KAPPA) for factor in FACTORS]
+
+    def _wide(self, scale: float, atom: float, penalty: float) -> DelayExplanation:
+        return DelayExplanation(scale, penalty, mean_known(scale, WIDE, self._n_arms, atom=atom))
+
+    def reach(self, longest: float) -> None:
+        """Where nothing is given: scales up to the `longest` may be true."""
+        while self._of_all_scales and self.all[-1].scale <= longest:
+            self._add_scale()
+
+    def _add_scale(self) -> None:
+        """The next scale: first without rewards at once, then with."""
+        last = self.all[-1].scale
+        if len(self.all) % 2:
+            self.all.append(self._wide(last, ATOM, KAPPA))
+        else:
+            self.all.append(self._wide(2 * last, 0.0, 0.0))
+
+    def fit_all(self, segments: Segments, *, anew: bool) -> None:
+        """Fit all explanations, where `anew` from a neutral point too; believe the likeliest."""
+        for each in self.all:
+            if anew:
+                each.fit_anew(segments)
+            elif each.deficit <= _FAR and each.fitted_at < segments.clock:
+                each.refine(segments)
+        fitted = [each for each in self.all if each.fitted_at == segments.clock]
+        self.believed = min(fitted, key=lambda each: each.cost)
+        for each in fitted:
+            each.deficit = (each.cost - self.believed.cost) / self.believed.misfit
+
+    @property
+    def longest_plausible(self) -> float:
+        """The longest scale nearly as likely as the believed one, with or without rewards at once."""
+        penalty, most = self.believed.penalty, KAPPA / self.believed.misfit
+        return max(
+            each.scale for each in self.all if each.penalty == penalty and each.deficit <= most
+        )
+
+    def in_doubt(
+        self, segments: Segments, arm: int, value: float, share: float
+    ) -> DelayExplanation | None:
+        """An explanation that is not refuted and by which the mean of `arm` may be `value`.
+
+        It is refuted once it costs more than 2 log min(share / n, t / s): n is what the arm's data
+        are worth in attributed plays, `share` the rounds per arm, s the explanation's scale. To test
+        it takes about s rounds; not to test it, if it is true with odds exp(-cost / 2), costs t.
+        """
+        least, misfit = self.believed.cost, self.believed.misfit
+        value, plays = min(max(value, 0.0), 0.9999), segments.known[arm] + segments.pending[arm]
+        own = max(value * (1.0 - value), 0.5 / plays)
+        fitted = [each for each in self.all if each.fitted_at == segments.clock]
+        for each in sorted(fitted, key=lambda each: each.deficit):
+            worth = min(plays, own / (each.variances[arm] * misfit))
+            odds = min(share / worth, segments.clock / max(each.scale, 1.0))
+            budget = 2.0 * math.log(max(odds, 1.0)) * misfit
+            if each.cost - each.penalty - least > budget:
+                continue
+            limit = least + budget
+            far = limit + _FAR * misfit
+            if each.means[arm] >= value or each.allows(segments, arm, value, limit, far):
+                return each
+        return None
+
+    def limits(self, segments: Segments, arm: int, deviations: float) -> tuple[float, float]:
+        """Between which values the mean of an arm lies, by some explanation that is likely enough.
+
+        These are the values for which minus twice the log-likelihood, with all else fitted, is
+        within the square of `deviations`, times the misfit, of the least by any explanation.
+        """
+        rho = self.dispersion(segments)
+        likely = [each for each in self.all if each.deficit <= _FAR]
+        fits = [each.fit_again(segments, rho) for each in likely]
+        least, misfit, _ = min(found for found, _ in fits)
+        most = least + deviations * deviations * misfit
+        ends = [self.believed.mean(arm)]
+        for each, ((objective, *_), point) in zip(likely, fits, strict=True):
+            if objective <= most:
+                step = deviations * math.sqrt(each.variances[arm] * misfit)
+                for end in (0.0, 1.0):
+                    profile = each.profile(segments, arm, point.copy(), rho)
+                    ends.append(_limit(profile, each.mean(arm), step, end, most))
+        return min(ends), max(ends)
+
+    def dispersion(self, segments: Segments) -> float:
+        """How much rewards vary, as a share of what 0/1 rewards of the same means do.
+
+        Rewards in [0, 1] vary by rho m (1 - m), with rho = 1 if they are 0 or 1. One rho is learned
+        by its restricted likelihood. Decisions take it to be 1, the largest one.
+        """
+        seen = int(np.sum(segments.table[:, 4]))
+        if seen <= segments.n_arms + 3:  # fewer segments than unknowns
+            return 1.0
+        found = []
+        for rho in _DISPERSIONS.tolist():
+            (objective, _, information), _ = self.believed.fit_again(segments, rho)
+            found.append(objective + information + 0.5 * (math.log(rho) + 1.0 / rho))
+        within = np.flatnonzero(np.array(found) <= np.nanmin(found) + 1.0)
+        return float(_DISPERSIONS[within[0]])
+
+    def to_plain(self) -> list[Any]:
+        """All fits as plain data."""
+        return [self.all.index(self.believed), [each.to_plain() for each in self.all]]
+
+    def load(self, plain: list[Any], segments: Segments) -> None:
+        """The opposite of `to_plain`."""
+        believed, fits = plain
+        while len(self.all) < len(fits):
+            self._add_scale()
+        for each, fit in zip(self.all, fits, strict=True):
+            each.load(fit, segments)
+        self.believed = self.all[believed]
+
+
+def _limit(
+    profile: Callable[[float], float], inside: float, step: float, end: float, most: float
+) -> float:
+    """How far a mean may go from `inside` towards `end`, 0 or 1, while the profile is at most `most`.
+
+    The root of the likelihood ratio is nearly a line: the secant's zero, kept in a bracket.
+    """
+    if inside == end:
+        return end
+    least = profile(inside)
+    goal = math.sqrt(max(most - least, 0.0))
+    outside, below, above = None, -goal, 0.0
+    for _ in range(_LIMIT_STEPS):
+        if outside is None:
+            value = min(inside + step, 1.0) if end else max(inside - step, 0.0)
+        else:
+            value = inside + (outside - inside) * min(max(below / (below - above), 0.1), 0.9)
+        gap = math.sqrt(max(profile(value) - least, 0.0)) - goal
+        if gap > 0.0:
+            outside, above = value, gap
+        else:
+            inside, below, step = value, gap, 2.0 * step
+            if value == end:
+                return end
+    return inside if outside is None else outside

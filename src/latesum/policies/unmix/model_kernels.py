@@ -1,0 +1,351 @@
+"""The model of Unmix, compiled: design, covariance and fit as in `model`, on banded matrices.
+
+A table of segments has per row its start, end, arm, total, whether the total is known (1) and the
+number of its block; a table of blocks has start, end and arm. `arrivals` holds, per segment and
+bin of the delay, the plays of each arm that arrive in it (the design), and behind these the share
+of the segment's own plays that arrives in it and in each of the next segments.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from latesum._compile import compiled
+
+START, END, ARM, TOTAL, KNOWN, BLOCK = 0, 1, 2, 3, 4, 5
+#: Segments further apart than this share no noise in the fit.
+BAND = 6
+#: Rows of `bins`: the prior of the weights, its precision, and the mean delay of each bin.
+PRIOR, PRECISION, BIN_MEAN = 0, 1, 2
+#: Places of `given`: the mean total per round, how much rewards vary (1: as 0/1 rewards do), the
+#: mean delay that was given, and its standard deviation (0: none was given).
+TYPICAL, DISPERSION, MEAN, MEAN_SD = 0, 1, 2, 3
+
+# What follows keeps matrices positive and estimates finite; none of it matters in a good fit.
+_LARGEST_MEAN = 0.98
+_NO_INFORMATION = 1e12
+_LEAST_EXPECTED = 0.02
+_LEAST_VARIANCE = 0.25
+_LEAST_VARIANCE_SHARE = 0.01
+_LEAST_PIVOT = 0.05
+_HELD = 1e9
+_MEAN_LIMITS = (-0.5, 1.5)
+#: The constraint on the weights leaves at least this share of a variance: an arm with very many
+#: plays is not left for the last digit of its index.
+_LEAST_SHARE = 1e-3
+#: The misfit is as if this many more segments had fitted as they should.
+_SEGMENTS_ASSUMED = 5.0
+
+
+@compiled
+def in_flight(n, law, g, offsets, pieces):  # type: ignore[no-untyped-def]
+    """H(n) = E min(delay, n): how many of n plays in a row have not arrived at their end."""
+    total = 0.0
+    for piece in range(offsets[law, g], offsets[law, g + 1]):
+        low, high = pieces[piece, 0], pieces[piece, 1]
+        if n <= low:
+            value = max(n, 0.0)
+        elif n < high:
+            value = (0.5 * (n - low) * (n + low + 1.0) + (high - n) * n) / (high - low)
+        else:
+            value = 0.5 * (low + high + 1.0) if high > 0.0 else 0.0
+        total += pieces[piece, 2] * value
+    return total
+
+
+@compiled
+def arriving(u, v, p, q, law, g, offsets, pieces):  # type: ignore[no-untyped-def]
+    """How many plays of [p, q) arrive in [u, v), which begins when they are over."""
+    return (
+        in_flight(u - p, law, g, offsets, pieces)
+        - in_flight(u - q, law, g, offsets, pieces)
+        - in_flight(v - p, law, g, offsets, pieces)
+        + in_flight(v - q, law, g, offsets, pieces)
+    )
+
+
+@compiled
+def fill(first, table, blocks, laws, offsets, pieces, reaches, arrivals):  # type: ignore[no-untyped-def]
+    """Write the arrivals of the segments from `first` on; those before are known."""
+    n_bins, n_arms = arrivals.shape[1], arrivals.shape[2] - BAND
+    for c in range(first, len(table)):
+        u, v, arm = table[c, START], table[c, END], int(table[c, ARM])
+        last = int(table[c, BLOCK])
+        for g in range(n_bins):
+            for place in range(n_arms + BAND):
+                arrivals[c, g, place] = 0.0
+            own = v - u - in_flight(v - u, laws[arm], g, offsets, pieces)
+            arrivals[c, g, arm] = own
+            arrivals[c, g, n_arms] = own / (v - u)
+            for block in range(last, -1, -1):
+                p, q, other = blocks[block, 0], min(blocks[block, 1], u), int(blocks[block, 2])
+                if u - q >= reaches[g]:
+                    break  # nothing of it can still arrive, nor of those before it
+                if q > p:
+                    arrivals[c, g, other] += arriving(u, v, p, q, laws[other], g, offsets, pieces)
+            for k in range(1, min(BAND, c + 1)):
+                s = c - k
+                p, q, law = table[s, START], table[s, END], laws[int(table[s, ARM])]
+                share = 0.0
+                if u - q < reaches[g]:
+                    share = arriving(u, v, p, q, law, g, offsets, pieces) / (q - p)
+                arrivals[s, g, n_arms + k] = share
+
+
+@compiled
+def _linearise(c, table, arrivals, point, dispersion, equations):  # type: ignore[no-untyped-def]
+    """Write the equation of a segment; what is expected in it, and how much that varies."""
+    n_bins = arrivals.shape[1]
+    n_arms = len(point) - n_bins
+    expected, varies, known_part = 0.0, 0.0, 0.0
+    for i in range(n_arms):
+        equations[c, n_bins + i] = 0.0
+    for g in range(n_bins):
+        weight, rewards = point[g], 0.0
+        for i in range(n_arms):
+            equations[c, n_bins + i] += weight * arrivals[c, g, i]
+            rewards += point[n_bins + i] * arrivals[c, g, i]
+        equations[c, g] = rewards
+    for i in range(n_arms):
+        mean, plays = point[n_bins + i], equations[c, n_bins + i]
+        known_part += mean * plays
+        inside = min(max(mean, 0.0), 1.0)
+        expected += plays * inside
+        varies += plays * inside * (dispersion * (1.0 - inside) + inside)
+    equations[c, n_bins + n_arms] = known_part + table[c, TOTAL]
+    return expected, varies
+
+
+@compiled
+def whiten(table, pending, arrivals, point, given, equations):  # type: ignore[no-untyped-def]
+    """Write the equations of all segments, divided by the Cholesky factor of their covariance.
+
+    An equation has the coefficients of the weights and of the means and the right side. Returned is
+    the logarithm of the covariance's determinant. Segments from `pending` on are still to be
+    reported and count as known.
+    """
+    count, n_bins = len(table), arrivals.shape[1]
+    n_arms, width = len(point) - n_bins, len(point)
+    loads, factors = np.zeros((count, BAND)), np.zeros((count, BAND))
+    noise = 0.0
+    for c in range(count):
+        length = table[c, END] - table[c, START]
+        own = min(max(point[n_bins + int(table[c, ARM])], 0.0), _LARGEST_MEAN) * math.sqrt(length)
+        for g in range(n_bins):
+            for k in range(BAND):
+                loads[c, k] += own * point[g] * arrivals[c, g, n_arms + k]
+    for c in range(count):
+        length = table[c, END] - table[c, START]
+        low, at_least = max(0, c - BAND + 1), 0.0
+        while low < c and loads[low, c - low] == 0.0:
+            low += 1
+        for s in range(low, c + 1):
+            at_least += loads[s, c - s] * math.sqrt(table[s, END] - table[s, START])
+        expected, varies = _linearise(c, table, arrivals, point, given[DISPERSION], equations)
+        mean_total = max(expected, at_least, _LEAST_EXPECTED * length * given[TYPICAL])
+        variance = varies + mean_total - expected
+        for s in range(low, c + 1):
+            variance -= loads[s, c - s] * loads[s, c - s]
+        variance = max(variance, _LEAST_VARIANCE, _LEAST_VARIANCE_SHARE * mean_total)
+        if c < pending and table[c, KNOWN] == 0.0:
+            variance += _NO_INFORMATION
+        for j in range(low, c):
+            value = 0.0
+            for s in range(low, j + 1):
+                value -= loads[s, j - s] * loads[s, c - s]
+            for k in range(max(low, j - BAND + 1), j):
+                value -= factors[c, c - k] * factors[j, j - k]
+            value /= factors[j, 0]
+            factors[c, c - j] = value
+            variance -= value * value
+            for place in range(width + 1):
+                equations[c, place] -= value * equations[j, place]
+        pivot = math.sqrt(max(variance, _LEAST_PIVOT * given[DISPERSION] * (mean_total + 1.0)))
+        factors[c, 0] = pivot
+        if c < pending and table[c, KNOWN] == 1.0:
+            noise += 2.0 * math.log(pivot)
+        for place in range(width + 1):
+            equations[c, place] /= pivot
+    return noise
+
+
+@compiled
+def _add(first, last, equations, matrix):  # type: ignore[no-untyped-def]
+    """Add equations to the upper triangle of the normal matrix and its right side."""
+    width = len(matrix)
+    for c in range(first, last):
+        for i in range(width):
+            factor = equations[c, i]
+            if factor != 0.0:
+                for j in range(i, width + 1):
+                    matrix[i, j] += factor * equations[c, j]
+
+
+@compiled
+def _factorise(matrix, upper):  # type: ignore[no-untyped-def]
+    """U with U'U = matrix; of both the upper triangle counts, and pivots stay positive."""
+    width = len(matrix)
+    for i in range(width):
+        for j in range(i, width):
+            upper[i, j] = matrix[i, j]
+    for k in range(width):
+        pivot = 1.0 / math.sqrt(max(upper[k, k], 1e-12))
+        for j in range(k, width):
+            upper[k, j] *= pivot
+        for i in range(k + 1, width):
+            factor = upper[k, i]
+            if factor != 0.0:
+                for j in range(i, width):
+                    upper[i, j] -= factor * upper[k, j]
+
+
+@compiled
+def _solve(upper, x):  # type: ignore[no-untyped-def]
+    """Replace x by the solution of U'U x = x."""
+    width = len(upper)
+    for k in range(width):
+        x[k] /= upper[k, k]
+        for j in range(k + 1, width):
+            x[j] -= x[k] * upper[k, j]
+    for k in range(width - 1, -1, -1):
+        for j in range(k + 1, width):
+            x[k] -= upper[k, j] * x[j]
+        x[k] /= upper[k, k]
+
+
+@compiled
+def _on_simplex(matrix, upper, border, found):  # type: ignore[no-untyped-def]
+    """The solution whose weights sum to 1, into `found`; what the constraint takes, and its weight."""
+    width = len(matrix)
+    towards = border.copy()
+    for i in range(width):
+        found[i] = matrix[i, width]
+    _solve(upper, towards)
+    _solve(upper, found)
+    weight, total = 0.0, 0.0
+    for g in range(width):
+        weight += border[g] * towards[g]
+        total += border[g] * found[g]
+    for i in range(width):
+        found[i] -= towards[i] * (total - 1.0) / weight
+    return towards, weight
+
+
+@compiled
+def _mean_variances(upper, towards, weight, variances):  # type: ignore[no-untyped-def]
+    """Of the means, which come last: [M^-1 - M^-1 e e' M^-1 / (e' M^-1 e)]_jj, e the border."""
+    width, n_arms = len(upper), len(variances)
+    column = np.empty(width)
+    for arm in range(n_arms):
+        j = width - n_arms + arm
+        column[j] = 1.0 / upper[j, j]
+        total = column[j] * column[j]
+        for i in range(j + 1, width):
+            value = 0.0
+            for k in range(j, i):
+                value -= column[k] * upper[k, i]
+            column[i] = value / upper[i, i]
+            total += column[i] * column[i]
+        variances[arm] = max(total - towards[j] * towards[j] / weight, _LEAST_SHARE * total)
+
+
+@compiled
+def fit(steps, arm, value, table, pending, arrivals, bins, given, point, variances):  # type: ignore[no-untyped-def]
+    """Gauss-Newton steps from `point`, in place; minus twice the log-likelihood, and the misfit.
+
+    With an `arm` (-1: none) its mean is held at `value`. `variances` of the means are those once
+    all that was played is reported. The third number returned is the logarithm of the determinant
+    of the means' information: with it the likelihood is the restricted one.
+    """
+    count, n_bins, width = len(table), bins.shape[1], len(point)
+    equations, matrix = np.empty((count, width + 1)), np.empty((width, width + 1))
+    upper, border, found = np.empty((width, width)), np.empty(width), np.empty(width)
+    objective, misfit, information = 0.0, 1.0, 0.0
+    if arm >= 0:
+        point[n_bins + arm] = value
+    for step in range(steps):
+        noise = whiten(table, pending, arrivals, point, given, equations)
+        matrix[:] = 0.0
+        for g in range(n_bins):
+            matrix[g, g] = bins[PRECISION, g]
+            matrix[g, width] = bins[PRECISION, g] * bins[PRIOR, g]
+        if given[MEAN_SD] > 0.0:
+            for g in range(n_bins):
+                pull = bins[BIN_MEAN, g] / given[MEAN_SD] ** 2
+                matrix[g, width] += pull * given[MEAN]
+                for h in range(g, n_bins):
+                    matrix[g, h] += pull * bins[BIN_MEAN, h]
+        for i in range(n_bins, width):  # each mean as if it were known from one round
+            matrix[i, i] = 1.0
+            matrix[i, width] = given[TYPICAL]
+        if arm >= 0:
+            matrix[n_bins + arm, n_bins + arm] += _HELD
+            matrix[n_bins + arm, width] += _HELD * value
+        _add(0, pending, equations, matrix)
+        for i in range(width):
+            border[i] = 1.0 if i < n_bins else 0.0
+        _factorise(matrix, upper)
+        towards, weight = _on_simplex(matrix, upper, border, found)
+        if step == steps - 1 and arm < 0:
+            for i in range(n_bins, width):
+                information += 2.0 * math.log(upper[i, i])
+            if pending < count:
+                more = matrix.copy()
+                _add(pending, count, equations, more)
+                _factorise(more, upper)
+                towards = border.copy()
+                _solve(upper, towards)
+                weight = 0.0
+                for g in range(n_bins):
+                    weight += towards[g]
+            _mean_variances(upper, towards, weight, variances)
+        for _ in range(n_bins):  # weights are not negative: those that came out so are left out
+            negative = False
+            for g in range(n_bins):
+                if border[g] == 1.0 and found[g] < 0.0:
+                    negative = True
+                    border[g] = matrix[g, width] = 0.0
+                    for h in range(g):
+                        matrix[h, g] = 0.0
+                    for h in range(g + 1, width):
+                        matrix[g, h] = 0.0
+                    matrix[g, g] = 1.0
+            if not negative:
+                break
+            _factorise(matrix, upper)
+            _on_simplex(matrix, upper, border, found)
+        if step == steps - 1:
+            objective, misfit = _judge(noise, table, pending, equations, bins, given, found)
+        total = 0.0
+        for g in range(n_bins):
+            found[g] = max(found[g], 0.0)
+            total += found[g]
+        for i in range(width):
+            if i < n_bins:
+                point[i] = found[i] / total
+            else:
+                point[i] = min(max(found[i], _MEAN_LIMITS[0]), _MEAN_LIMITS[1])
+    return objective, misfit, information
+
+
+@compiled
+def _judge(noise, table, pending, equations, bins, given, found):  # type: ignore[no-untyped-def]
+    """Minus twice the log-likelihood with the priors, and by how much segments fit too badly."""
+    n_bins, width = bins.shape[1], len(found)
+    squares, reported = 0.0, 0.0
+    for c in range(pending):
+        left = -equations[c, width]
+        for i in range(width):
+            left += equations[c, i] * found[i]
+        squares += left * left
+        reported += table[c, KNOWN]
+    objective, mean = squares + noise, 0.0
+    for g in range(n_bins):
+        objective += bins[PRECISION, g] * (found[g] - bins[PRIOR, g]) ** 2
+        mean += found[g] * bins[BIN_MEAN, g]
+    if given[MEAN_SD] > 0.0:
+        objective += ((mean - given[MEAN]) / given[MEAN_SD]) ** 2
+    freedom = max(reported - (width - n_bins) - 3.0, 0.0)
+    return objective, max(1.0, (squares + _SEGMENTS_ASSUMED) / (freedom + _SEGMENTS_ASSUMED))

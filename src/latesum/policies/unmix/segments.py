@@ -1,0 +1,130 @@
+"""What was played and seen: segments with their totals, and the blocks that they are parts of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latesum.policies.unmix.curves import Floats
+
+#: When the status quo began, in rounds.
+_ALWAYS = -1e15
+
+
+class Segments:
+    """The table of segments (`model_kernels` says its columns), and counts per arm.
+
+    `n_arms` counts everything with a mean of its own, also a status quo that is none of the arms.
+
+    >>> segments = Segments(2)
+    >>> segments.add(0, 100, 48.0)
+    >>> segments.add(0, 100, None)
+    >>> segments.known, segments.pending, len(segments.table)
+    ([100, 0], [100, 0], 2)
+    """
+
+    def __init__(self, n_arms: int, status_quo: int | None = None) -> None:
+        self.n_arms = n_arms
+        self._table: Floats = np.zeros((64, 6))
+        self._blocks: Floats = np.zeros((32, 3))
+        self.count = self.n_blocks = self.clock = 0
+        #: The rounds whose totals are known, and their rewards.
+        self.reported_rounds, self.rewards = 0, 0.0
+        #: The first segment after the last known total: from there on they are still to be reported;
+        #: and how long no reward came at the start.
+        self.pending_from = self.silence = 0
+        #: Per arm: rounds with a known total, all rounds, rounds still to be reported, and blocks.
+        self.known, self.played, self.pending, self.visits = ([0] * n_arms for _ in range(4))
+        if status_quo is not None:
+            self._begin_block(status_quo, _ALWAYS)
+            self._blocks[0, 1] = 0.0
+
+    @property
+    def table(self) -> Floats:
+        """The segments so far."""
+        return self._table[: self.count]
+
+    @property
+    def blocks(self) -> Floats:
+        """The blocks so far."""
+        return self._blocks[: self.n_blocks]
+
+    @property
+    def last_arm(self) -> int:
+        """The arm that was played last; -1 at the start."""
+        return int(self._blocks[self.n_blocks - 1, 2]) if self.n_blocks else -1
+
+    @property
+    def block_rounds(self) -> int:
+        """How long the last block has been played since the start."""
+        start = self._blocks[self.n_blocks - 1, 0] if self.n_blocks else 0.0
+        return self.clock - max(int(start), 0)
+
+    @property
+    def typical(self) -> float:
+        """The mean total per round."""
+        return min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
+
+    def add(self, arm: int, rounds: int, total: float | None, merged_after: float = np.inf) -> None:
+        """A segment that was played; late in a block it becomes a part of the last one."""
+        if arm != self.last_arm:
+            self._begin_block(arm, self.clock)
+            self.visits[arm] += 1
+        start, block = self._blocks[self.n_blocks - 1, 0], self.n_blocks - 1
+        last = self._table[self.count - 1]
+        if (
+            total is not None
+            and self.clock - start > merged_after
+            and self.count
+            and last[4] == 1.0
+            and last[5] == block
+        ):
+            last[1], last[3] = self.clock + rounds, last[3] + total
+        else:
+            if self.count == len(self._table):
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+            known = 0.0 if total is None else 1.0
+            row = (self.clock, self.clock + rounds, arm, total or 0.0, known, block)
+            self._table[self.count] = row
+            self.count += 1
+        self.clock += rounds
+        self._blocks[block, 1] = self.clock
+        self.played[arm] += rounds
+        if total is None:
+            self.pending[arm] += rounds
+            return
+        if not self.rewards:
+            self.silence = self.clock
+        self.pending_from = self.count
+        self.pending = [0] * self.n_arms
+        self.known[arm] += rounds
+        self.reported_rounds += rounds
+        self.rewards += total
+
+    def _begin_block(self, arm: int, start: float) -> None:
+        if self.n_blocks == len(self._blocks):
+            self._blocks = np.concatenate([self._blocks, np.zeros_like(self._blocks)])
+        self._blocks[self.n_blocks] = start, start, arm
+        self.n_blocks += 1
+
+    def to_plain(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        plain = {name: each for name, each in vars(self).items() if name[0] != "_"}
+        lists = {name: list(plain[name]) for name in ("known", "played", "pending", "visits")}
+        return {**plain, **lists, "table": self.table.tolist(), "blocks": self.blocks.tolist()}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Segments:
+        """The opposite of `to_plain`."""
+        new = cls(plain["n_arms"])
+        for name, rows in (("_table", plain["table"]), ("_blocks", plain["blocks"])):
+            room = getattr(new, name)
+            array = np.zeros((max(len(room), len(rows)), room.shape[1]))
+            if rows:
+                array[: len(rows)] = rows
+            setattr(new, name, array)
+        for name, each in plain.items():
+            if name not in ("table", "blocks"):
+                setattr(new, name, list(each) if isinstance(each, list) else each)
+        return new
