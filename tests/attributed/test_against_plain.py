@@ -1,12 +1,12 @@
-"""Every policy, play for play, against a plain version on the same draws."""
+"""Special cases, play for play, against plain versions on the same draws; see test_conformance too."""
 
 import numpy as np
 import plain_policies as plain
 import pytest
 
-from latesum.attributed import DUCB, KLDUCB, QPMD, SDB, DelayedUCB1, ImprovedUCB, run
+from latesum.attributed import DUCB, QPMD, SDB, DelayedUCB1, ImprovedUCB, run
 from latesum.attributed.runner import Draws
-from latesum.simulation import Beta, Discrete, Problem, Uniform
+from latesum.simulation import Problem
 
 HORIZON = 1_000
 #: The complete version has three, and twice as many rounds.
@@ -21,7 +21,6 @@ def seeds(request, monkeypatch):
 
 
 BERNOULLI = [0.5, 0.6]
-THREE = [Beta(2, 2), Uniform(0.2, 0.9), Discrete([0, 0.5, 1], [0.3, 0.3, 0.4])]
 
 
 def arms_of(problem, policy, horizon, seed):
@@ -43,25 +42,7 @@ def bases(n_arms):
     }
 
 
-PROBLEMS = {
-    "no delay": Problem(BERNOULLI, "constant(0)"),
-    "uniform": Problem(BERNOULLI, "uniform(0, 100)"),
-    "own delays": Problem([0.2, 0.9, 0.5], ["poisson(5)", "uniform(3, 60)", "exponential(20)"]),
-    "other rewards": Problem(THREE, "geometric(10)"),
-    "heavy tail": Problem(BERNOULLI, "pareto(1.2, 50)"),
-    "equal arms": Problem([1.0, 1.0, 1.0], "constant(2)"),
-    "nothing paid": Problem([0.0, 0.0], "uniform(0, 3)"),
-}
-
-
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-@pytest.mark.parametrize("base", ["ucb1", "kl-ucb", "kl-ucb++"])
-def test_qpmd(problem, base, seeds):
-    n_arms = problem.n_arms
-    index, parameters = bases(n_arms)[base]
-    for seed in seeds:
-        version = plain.QueuedPolicy(plain.IndexBase(n_arms, index), n_arms)
-        assert_same_plays(problem, QPMD(base, n_arms, **parameters), version, seed)
+NO_DELAY = Problem(BERNOULLI, "constant(0)")
 
 
 @pytest.mark.parametrize("base", ["ucb1", "kl-ucb", "kl-ucb++"])
@@ -81,20 +62,11 @@ def test_without_delay_qpmd_is_its_base(base, seeds):
 
     for seed in seeds:
         policy = QPMD(base, 2, **bases(2)[base][1])
-        assert_same_plays(PROBLEMS["no delay"], policy, Alone(), seed)
-
-
-@pytest.mark.parametrize("exploration", [0.5, 2.0])
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_delayed_ucb1(problem, exploration, seeds):
-    for seed in seeds:
-        policy = DelayedUCB1(problem.n_arms, exploration=exploration)
-        version = plain.DelayedUCB1(problem.n_arms, exploration)
-        assert_same_plays(problem, policy, version, seed)
+        assert_same_plays(NO_DELAY, policy, Alone(), seed)
 
 
 def test_without_delay_delayed_ucb1_is_ucb1():
-    problem = PROBLEMS["no delay"]
+    problem = NO_DELAY
     for seed in range(5):
         ucb1 = arms_of(problem, QPMD("ucb1", 2), HORIZON, seed)
         assert arms_of(problem, DelayedUCB1(2), HORIZON, seed) == ucb1
@@ -105,34 +77,8 @@ def policy_generator(problem, seed):
     return Draws(problem, np.random.SeedSequence(seed)).policy_rng
 
 
-@pytest.mark.parametrize("name", ["no delay", "uniform", "own delays", "other rewards"])
-def test_thompson_sampling(name, seeds):
-    problem = PROBLEMS[name]
-    n_arms = problem.n_arms
-    for seed in seeds:
-        policy = QPMD("thompson", n_arms)
-        rng = policy_generator(problem, seed)
-        first = int(rng.integers(n_arms))
-        version = plain.QueuedPolicy(plain.ThompsonBase(n_arms, first, rng.beta), n_arms)
-        assert_same_plays(problem, policy, version, seed)
-
-
-@pytest.mark.parametrize("name", ["uniform", "own delays", "other rewards"])
-@pytest.mark.parametrize("heuristic", ["greedy", "thompson"])
-@pytest.mark.filterwarnings("ignore:SDB:UserWarning")
-def test_sdb(name, heuristic, seeds):
-    problem = PROBLEMS[name]
-    n_arms = problem.n_arms
-    for seed in seeds:
-        policy = SDB("ucb1", n_arms, heuristic=heuristic, max_delay=100)
-        beta = policy_generator(problem, seed).beta
-        rule = plain.greedy if heuristic == "greedy" else plain.thompson_heuristic(beta)
-        base = plain.IndexBase(n_arms, plain.ucb1())
-        assert_same_plays(problem, policy, plain.QueuedPolicy(base, n_arms, rule, 100), seed)
-
-
 def test_sdb_that_may_keep_nothing_unused_is_qpmd():
-    problem = PROBLEMS["no delay"]
+    problem = NO_DELAY
     sdb = SDB("kl-ucb", 2, heuristic="thompson", max_delay=0)
     assert arms_of(problem, sdb, HORIZON, 1) == arms_of(problem, QPMD("kl-ucb", 2), HORIZON, 1)
 
@@ -180,18 +126,6 @@ def test_rounding_the_chances_changes_no_play(delay, seeds):
         assert_same_plays(problem, policy, plain.DUCB(chances, order), seed)
 
 
-@pytest.mark.parametrize("poisson", [False, True], ids=["ucb", "kl"])
-def test_ducb_with_a_delay_of_its_own_for_each_arm(poisson, seeds):
-    problem = Problem([0.1, 0.2, 0.15], ["uniform(0, 80)", "exponential(30)", "geometric(9)"])
-    chances = [plain.rounded_chances(delay, 150) for delay in problem.delays]
-    for seed in seeds:
-        kind = KLDUCB if poisson else DUCB
-        policy = kind(problem.delays, 3, epsilon=0.5, cdf_horizon=150)
-        order = first_plays(problem, seed)
-        version = plain.DUCB(chances, order, 0.5, poisson)
-        assert_same_plays(problem, policy, version, seed)
-
-
 @pytest.mark.parametrize("horizon", [1, 2, 5, 40, 1_000, 30_000])
 def test_improved_ucb(horizon, seeds):
     problem = Problem([0.3, 0.8, 0.75], "constant(0)")
@@ -202,7 +136,7 @@ def test_improved_ucb(horizon, seeds):
 
 def test_a_fixed_arm_stays():
     played = run(
-        PROBLEMS["own delays"], QPMD("fixed", 3, arm=2), 500,
+        Problem([0.2, 0.9, 0.5], ["poisson(5)", "uniform(3, 60)", "exponential(20)"]), QPMD("fixed", 3, arm=2), 500,
         seed_sequence=np.random.SeedSequence(1),
     )  # fmt: skip
     assert played.plays.tolist() == [[0, 0, 500]]
