@@ -101,7 +101,7 @@ class Policy(ABC):
     rounds_played: int
     _asked: Block | None  # the answer of `ask`, until something was played
     _open: Play | None  # the block that the next tell may go on with ...
-    _unplayed: int  # ... and how many of the rounds that it was asked for are left
+    _unplayed: int  # ... and how many of the rounds that it was asked for remain
     _highest: int  # the highest number of a block so far
     _before: tuple[int, Any, Any]  # what was known before the open block
     _seeded: dict[str, Any] | None  # the generator's state at the beginning
@@ -130,7 +130,7 @@ class Policy(ABC):
     def ask(self) -> Block:
         """The block to play next. Asked twice, it answers the same.
 
-        Its number is that of the block being played while some of that is left to play, and a
+        Its number is that of the block being played while some of that remains to be played, and a
         new one otherwise.
         """
         if self._asked is None:

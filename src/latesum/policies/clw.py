@@ -75,8 +75,8 @@ class CLW(Policy):
                 break
         shortest = 2 * self.spread - 1
         stay = shortest - 1 + int(self._rng.geometric(1 / (2 * shortest)))
-        self._settle_left = max(stay - self.spread, 1)
-        self._measure_left = self.spread
+        self._settling = max(stay - self.spread, 1)
+        self._measuring = self.spread
 
     def _probabilities(self) -> dict[int, float]:
         available = self._available()
@@ -88,17 +88,17 @@ class CLW(Policy):
     def _learn(self, play: Play) -> None:
         arm, rounds, total, purpose, _ = play
         if arm == self._arm and purpose == "bridge":
-            self._settle_left = max(0, self._settle_left - rounds)
+            self._settling = max(0, self._settling - rounds)
         elif purpose == "learn" and arm not in self._dropped:
-            if arm == self._arm and rounds < self._measure_left:
-                self._measure_left -= rounds
+            if arm == self._arm and rounds < self._measuring:
+                self._measuring -= rounds
                 return
             if total is not None and rounds >= self.spread:
                 self._measure(arm, rounds, total)
             self._draw()
         else:  # something else was played: what is in flight is not this arm's alone
-            self._settle_left = max(self._settle_left, 2 * self.spread - 1)
-            self._measure_left = self.spread
+            self._settling = max(self._settling, 2 * self.spread - 1)
+            self._measuring = self.spread
 
     def _measure(self, arm: int, rounds: int, total: float) -> None:
         self._rounds[arm] += rounds
@@ -112,9 +112,9 @@ class CLW(Policy):
             self._draw()
 
     def _next(self) -> Block:
-        if self._settle_left:
-            return Block(self._arm, self._settle_left, "bridge")
-        return Block(self._arm, self._measure_left, "learn")
+        if self._settling:
+            return Block(self._arm, self._settling, "bridge")
+        return Block(self._arm, self._measuring, "learn")
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         # Hoeffding's inequality on the plays; each measurement gains or loses at most d rewards.

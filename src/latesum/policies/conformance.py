@@ -114,23 +114,23 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
         asked = parts.ask()
         followed = (play.arm, play.purpose) == (asked.arm, asked.purpose)
         whole.tell(*play)
-        left, seen = play.rounds, play.total
-        while left > 1 and rng.random() < 0.6:
-            some = int(rng.integers(1, left))
-            share = None if seen is None else float(rng.binomial(int(seen), some / left))
+        remaining, seen = play.rounds, play.total
+        while remaining > 1 and rng.random() < 0.6:
+            some = int(rng.integers(1, remaining))
+            share = None if seen is None else float(rng.binomial(int(seen), some / remaining))
             parts.tell(play.arm, some, share, play.purpose, play.number)
-            left -= some
+            remaining -= some
             seen = None if seen is None or share is None else seen - share
-            short = asked.rounds - (play.rounds - left)
+            short = asked.rounds - (play.rounds - remaining)
             if followed and seen is not None and short > 0:
                 rest = asked._replace(rounds=short)
                 _require(
                     parts.ask() == rest,
-                    "when part of a block was played, `_next` must ask for what is left of it: "
+                    "when part of a block was played, `_next` must ask for what remains of it: "
                     f"after {asked.rounds - short} of {asked} were played, {parts.ask()} was asked "
                     f"for, not {rest}.",
                 )
-        parts.tell(play.arm, left, seen, play.purpose, play.number)
+        parts.tell(play.arm, remaining, seen, play.purpose, play.number)
         _same(whole, parts, "a block played in segments must be learned as one played whole")
 
 
@@ -141,22 +141,22 @@ def segments_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -
     one, other = policy.fresh(), policy.fresh()
     segments: list[Play] = []
     for play in _history(policy.fresh(), rng, steps):
-        left = play.rounds
-        while left:
-            some = int(rng.integers(1, left + 1))
+        remaining = play.rounds
+        while remaining:
+            some = int(rng.integers(1, remaining + 1))
             total = None if play.total is None else float(rng.integers(0, some + 1))
             segments.append(play._replace(rounds=some, total=total))
             one.tell(*segments[-1])
             _check_block(policy, one.ask())
             one = type(policy).from_state(json.loads(json.dumps(one.to_state())))
             other.tell(*segments[-1])
-            left -= some
+            remaining -= some
     _same(one, other, "the same segments must lead to the same decisions")
     _same(one, policy.replay(segments), "replayed segments must lead to the same decisions")
 
 
 def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A block keeps its number while some of it is left to play; the next one has a higher one."""
+    """A block keeps its number while some of it remains; the next one has a higher one."""
     lived = policy.fresh()
     highest = 0
     for _ in range(steps):
@@ -166,20 +166,20 @@ def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int
             f"a new block must have a new number: {asked} was asked for, and {highest} was used.",
         )
         highest = asked.number
-        left = asked.rounds
-        while left:
-            some = int(rng.integers(1, left + 1))
+        remaining = asked.rounds
+        while remaining:
+            some = int(rng.integers(1, remaining + 1))
             total = None if rng.random() < 0.1 else float(rng.binomial(some, 0.5))
             lived.tell(asked.arm, some, total, asked.purpose, asked.number)
-            left -= some
+            remaining -= some
             now = lived.ask()
             goes_on = (now.arm, now.purpose) == (asked.arm, asked.purpose)
-            if left and not goes_on:  # it thought better of it
+            if remaining and not goes_on:  # it thought better of it
                 break
-            if left:
+            if remaining:
                 _require(
                     now.number == highest,
-                    f"a block keeps its number while some of it is left: {now} goes on with block "
+                    f"a block keeps its number while some of it remains: {now} goes on with block "
                     f"{highest}.",
                 )
         else:

@@ -94,7 +94,7 @@ class ODAAF(Policy):
         self._sums = [0.0] * self.n_arms  # sum of X_t over T_j(m)
         self._pending = [0] * self.n_arms  # plays whose total is not known yet
         self._blocks = [0] * self.n_arms
-        self._bridge_left = 0
+        self._bridge_remaining = 0
         #: [phase, tolerance, arm, its mean, leader, the leader's mean] of each eliminated arm
         self._eliminated: list[list[float]] = []
 
@@ -102,8 +102,8 @@ class ODAAF(Policy):
         remaining = self.horizon - self.rounds_played
         if remaining <= 0 or self.phase is None:  # the answer stands, beyond the horizon too
             return Block(self._leader(), self.horizon - self.rounds_played % self.horizon, "commit")
-        if self._bridge_left:  # Step 4: bridge period
-            return Block(self._leader(), min(self._bridge_left, remaining), "bridge")
+        if self._bridge_remaining:  # Step 4: bridge period
+            return Block(self._leader(), min(self._bridge_remaining, remaining), "bridge")
         for arm in self._active:  # Step 1: play arms
             missing = self.phase_rounds[self._m] - self._plays[arm] - self._pending[arm]
             if missing > 0:
@@ -113,9 +113,9 @@ class ODAAF(Policy):
     def _learn(self, play: Play) -> None:
         arm, rounds, total, purpose, _ = play
         if purpose == "bridge":  # its total is discarded
-            self._bridge_left = max(0, self._bridge_left - rounds)
+            self._bridge_remaining = max(0, self._bridge_remaining - rounds)
         elif purpose == "learn":
-            self._bridge_left = 0
+            self._bridge_remaining = 0
             self._blocks[arm] += 1
             if total is None:
                 self._pending[arm] += rounds
@@ -145,7 +145,7 @@ class ODAAF(Policy):
                 self._active.sort(key=lambda arm: arm != leader)
             # Step 4: nu_m = n_m - n_{m-1} rounds of bridge.
             if self._has_bridge:
-                self._bridge_left = n_m - (self.phase_rounds[self._m - 1] if self._m else 0)
+                self._bridge_remaining = n_m - (self.phase_rounds[self._m - 1] if self._m else 0)
             self._m += 1  # Step 3: this halves the tolerance
 
     def _tolerance(self) -> float:
@@ -184,7 +184,7 @@ class ODAAF(Policy):
         return mean, mean - width, mean + width, plays
 
     def reason(self) -> str:
-        if self.ask().purpose != "bridge" or self._bridge_left:
+        if self.ask().purpose != "bridge" or self._bridge_remaining:
             return super().reason()
         known = "" if any(self._plays) else ", of which nothing is known yet"
         return f"while the totals of this phase are awaited{known}"

@@ -53,10 +53,10 @@ _ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """A policy as text or data: its name, or its place "package.module:Class", and its parameters.
+    """A policy as data: its name, or import path "package.module:Class", and its parameters.
 
     Args:
-        name: The name or the place.
+        name: The name or the import path.
         parameters: The parameters by name.
         policy: The policy that this is the spec of, where there was one before there was a spec.
 
@@ -205,7 +205,7 @@ def available(sees: Literal["totals", "attributed"] | None = "totals") -> list[s
 def register(policy: _Class) -> _Class:
     """Make your own class of policies known by its `kind`, in this process; also as a decorator.
 
-    For files and the command line, give its place as the name, "package.module:Class", or let
+    For files and the command line, give its import path as the name, "package.module:Class", or let
     your package bring it by an entry point of the group `latesum.policies`.
 
     Args:
@@ -256,7 +256,7 @@ def checked_name(name: str) -> str:
 
 
 def build(name: str, **parameters: Any) -> Policy:
-    """The policy of this name, or of the place "package.module:Class", with these parameters.
+    """The policy of this name, or of the import path "package.module:Class", with these parameters.
 
     >>> build("odaaf", n_arms=2, horizon=1000, mean_delay=5).kind
     'odaaf'

@@ -107,7 +107,7 @@ class Calendar:
 
     @functools.lru_cache(maxsize=32)  # noqa: B019 - frozen, and there are few calendars
     def cumulative_gaps(self, means: tuple[float, ...], steps: int) -> Floats:
-        """Row s: what each arm, played all the time, has lost to the best arm of each moment
+        """Row s: what each arm, played all the time, has lost to the best arm of each step
         after s steps.
         """
         table = self.table(means, 0, steps)

@@ -109,7 +109,7 @@ class Problem:
         return arms
 
     def lost_by(self, arm: int, rounds: Integers) -> Floats:
-        """What playing `arm` all the time has lost to the best of each moment, after `rounds`.
+        """What playing `arm` all the time has lost to the best of each round, after `rounds`.
 
         >>> Problem([0.5, 0.6], "constant(2)").lost_by(0, np.array([10, 20])).round(6).tolist()
         [1.0, 2.0]
