@@ -101,7 +101,7 @@ def test_a_terminal_shows_the_verdict_getting_surer_and_then_the_plan_alone():
         assert "…" not in each
         assert re.fullmatch(r" policy +gain +at 5% +finds best +runs", lines[0])
         labels = [line.split("  ")[0].strip().removesuffix(" <") for line in lines[2:6]]
-        assert labels == ["odaaf", "quarter test", "half test", "equal split"]
+        assert labels == ["quarter test", "half test", "equal split", "odaaf"]
         assert sum(" < " in line for line in lines[2:6]) == 1
         assert re.fullmatch(r"\w[\w ]*: \d+% of [\d,]+ more runs", lines[-1])
         assert max(map(len, each.splitlines())) <= COLUMNS

@@ -113,7 +113,7 @@ def plan(
     What happens if inputs are wrong is found with at most a fifth of the replications.
 
     Replications are raced: a policy that is dominated after a hundred gets no more, and one that
-    takes long to simulate has at most a fifth of them, or 200. Each row says how many runs it has.
+    takes long to simulate has fewer of them. Each row says how many runs it has.
 
     With a `history`, markets like the one that it shows are simulated, with and without regions.
 

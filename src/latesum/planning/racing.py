@@ -41,7 +41,7 @@ ELIMINATION_Z = 3.5
 #: With a tie within this many standard errors the regions are kept.
 _TIE_Z = 2.0
 #: One that costs more milliseconds per run than this has at most so many of a thousand runs.
-_COSTLY, _COSTLY_RUNS = 5.0, 200
+_MAX_RUNS = ((40.0, 100), (5.0, 200))
 #: Of a change or a scenario: it is looked at first after this share of its runs, of which there are
 #: at least so many, and one that costs more milliseconds per run has at most this share of them.
 _FIRST_PART, _MIN_RUNS = 0.4, 20
@@ -326,12 +326,13 @@ def _max_share(milliseconds: float, runs: int) -> int:
 def max_runs(milliseconds: float, replications: int) -> int:
     """How many of the replications a candidate may have that takes this long to simulate.
 
-    >>> max_runs(1.0, 1000), max_runs(12.0, 1000), max_runs(12.0, 60), max_runs(12.0, 5000)
-    (1000, 200, 60, 1000)
+    >>> max_runs(1.0, 1000), max_runs(12.0, 1000), max_runs(12.0, 60), max_runs(50.0, 5000)
+    (1000, 200, 60, 500)
     """
-    if milliseconds <= _COSTLY:
-        return replications
-    return min(replications, max(_COSTLY_RUNS, replications * _COSTLY_RUNS // 1000))
+    for least, runs in _MAX_RUNS:
+        if milliseconds > least:
+            return min(replications, max(runs, replications * runs // 1000))
+    return replications
 
 
 def recommend(rows: Sequence[PlanRow], wanted: float) -> tuple[PlanRow, str]:

@@ -29,16 +29,14 @@ STREAM = "latesum.experiments.markets.one_stream:Switchback"
 #: The name of the candidate that splits evenly and never decides.
 EQUAL_SPLIT = "equal split"
 BUCKETS = ("hour", "day", "week")
-#: With more buckets than this, policies that decide in nearly every one take too long to simulate.
-_MAX_DECISIONS = 200
-#: `switchback` needs this many buckets.
-_MIN_SWITCHBACK = 28
+#: `switchback` needs this many buckets, and with more it takes too long to simulate.
+_MIN_BUCKETS, _MAX_BUCKETS = 28, 200
 #: Campaigns with more rewards than this take too long to simulate for a search.
 _MAX_REWARDS = 1e6
 #: What a run costs in milliseconds of one core, and for each of its buckets.
 _COSTS = {
     STREAM: (0.0, 1.6),
-    "unmix": (8.0, 0.06),
+    "unmix": (8.0, 0.1),
     "flow": (1.0, 0.04),
     "odaaf": (3.0, 0.0),
     "odaaf-b": (3.0, 0.0),
@@ -304,16 +302,6 @@ class StreamInputs:
         about = "optimistic; learns the means and the delay together"
         found = [self.candidate("unmix", "unmix", given, about)]
         found += self._switchback(mean)
-        if delay.bound is not None:
-            about = "the paper's phases, given the mean and the bound of the delay"
-            mean = {**mean, "delay_bound": delay.bound}
-            found.append(self.candidate("odaaf-b", "odaaf-b", mean, about))
-        else:
-            about = "the paper's phases, given the mean delay"
-            found.append(self.candidate("odaaf", "odaaf", mean, about))
-        if self.buckets <= _MAX_DECISIONS:
-            about = "optimistic; knows nothing of the delay"
-            found.append(self.candidate("ars-ucb", "ars-ucb", {"n_arms": self.options}, about))
         for label, share in (("quarter test", 0.25), ("half test", 0.5)):
             each = max(round(self.buckets * share / self.options), 1)
             if each * self.options < self.buckets:
@@ -337,7 +325,7 @@ class StreamInputs:
 
     def _switchback(self, known: Mapping[str, Any]) -> list[Candidate]:
         """The model of markets on one stream; it takes the options' effects to stay as they are."""
-        if not _MIN_SWITCHBACK <= self.buckets <= _MAX_DECISIONS or self.bucket == "hour":
+        if not _MIN_BUCKETS <= self.buckets <= _MAX_BUCKETS or self.bucket == "hour":
             return []
         if self.nonstationary or not self.is_rate:  # how far an amount varies it does not know
             return []
@@ -396,11 +384,6 @@ class StreamInputs:
             sentences.append(
                 f"No sd was given, so a reward is taken to be {self.low:g} or {self.high:g}: the "
                 "most that rewards in this range can vary."
-            )
-        if self.buckets > _MAX_DECISIONS:
-            sentences.append(
-                f"ars-ucb was left out: with {self.buckets:,} buckets it would decide too often to "
-                "be simulated in time."
             )
         return sentences
 
