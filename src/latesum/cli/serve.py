@@ -76,14 +76,17 @@ def serve(
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="latesum-demo-"))
             place = str(Path(folder) / "campaigns.db")
         served = _Service(
-            place, configuration, seconds_per_day if demo else None, url_of(listening),
+            place,
+            configuration,
+            seconds_per_day if demo else None,
+            url_of(listening),
             _first_token(place, demo),
-        )  # fmt: skip
+        )
         run(served, listening, log_level)
 
 
 def _first_token(place: str | Path | None, demo: bool) -> str | None:
-    """What to say of the token of a new store, which may do everything; None of one that has tokens.
+    """What to say of the first token of a new store; None if there are tokens.
 
     A token that is not shown on a terminal would stay in a log, so it goes into a file.
     """
@@ -131,9 +134,13 @@ class _Service:
 
             self.demo = DemoCampaign(self.opened, self.seconds_per_day)
             configuration = dataclasses.replace(
-                configuration, clock=self.demo.clock, speed=self.demo.clock.speed, status_kept=0.3,
-                page_every=1.0, forecast_every=5.0,
-            )  # fmt: skip
+                configuration,
+                clock=self.demo.clock,
+                speed=self.demo.clock.speed,
+                status_kept=0.3,
+                page_every=1.0,
+                forecast_every=5.0,
+            )
         app = create_app(self.opened, configuration)
         if not configuration.proxies:
             return app

@@ -27,7 +27,7 @@ _LAG = 2
 
 
 class FastClock:
-    """A clock that stands at the beginning until it is started, and then runs faster than others."""
+    """A clock that stands still until it is started, and then runs faster than others."""
 
     def __init__(self, seconds_per_day: float) -> None:
         self.speed = 86_400 / finite_number(seconds_per_day, "--seconds-per-day", above=0)
@@ -53,11 +53,23 @@ class DemoCampaign:
     def __init__(self, store: Store, seconds_per_day: float) -> None:
         self.clock = FastClock(seconds_per_day)
         self._campaign = Campaign.create(
-            name=NAME, options=list(BANNERS), policy="odaaf-b",
-            parameters={"horizon": f"{_DAYS} days", "mean_delay": "12 hours", "delay_bound": "1 day"},
-            every="day", expected_rounds=_VISITORS_A_DAY, time_basis="arrival", unit="sales",
-            start=_BEGINNING.date(), seed=1, store=store, clock=self.clock,
-        )  # fmt: skip
+            name=NAME,
+            options=list(BANNERS),
+            policy="odaaf-b",
+            parameters={
+                "horizon": f"{_DAYS} days",
+                "mean_delay": "12 hours",
+                "delay_bound": "1 day",
+            },
+            every="day",
+            expected_rounds=_VISITORS_A_DAY,
+            time_basis="arrival",
+            unit="sales",
+            start=_BEGINNING.date(),
+            seed=1,
+            store=store,
+            clock=self.clock,
+        )
         delay = f"uniform(0, {_VISITORS_A_DAY})"
         self._world = Problem(list(BANNERS.values()), delay).start(rng=np.random.default_rng(1))
         self._stop = threading.Event()

@@ -43,10 +43,13 @@ def list_tokens(as_json: AsJson = False) -> None:
         tokens = Tokens(store).all()
     if as_json:
         rows = [
-            {**token._asdict(), "created_at": token.created_at.isoformat(),
-             "revoked_at": token.revoked_at and token.revoked_at.isoformat()}
+            {
+                **token._asdict(),
+                "created_at": token.created_at.isoformat(),
+                "revoked_at": token.revoked_at and token.revoked_at.isoformat(),
+            }
             for token in tokens
-        ]  # fmt: skip
+        ]
         print(json.dumps(rows, indent=2))
         return
     table = new_table(None, ["id", "name", "scope", "made", "revoked"])

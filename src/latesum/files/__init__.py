@@ -1,4 +1,4 @@
-"""Files of other tools: how they are written (`FileForm`), and tables for other tools (`TableOut`)."""
+"""Files of other tools: how they are written (`FileForm`), and tables for them (`TableOut`)."""
 
 from latesum.files.form import PRESETS, FileForm
 from latesum.files.written import TableOut

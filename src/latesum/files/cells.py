@@ -35,7 +35,8 @@ _YEAR_FIRST = re.compile(r"([0-9]{4})[./]([0-9]{1,2})[./]([0-9]{1,2})(?![0-9])(.
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}(?![0-9])")
 _WITHOUT_MARKS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _NAMED_MONTH = re.compile(
-    r"(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>[0-9]{1,2})|(?P<day2>[0-9]{1,2})[ -](?P<month2>[A-Za-z]{3,9})\.?)"
+    r"(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>[0-9]{1,2})|"
+    r"(?P<day2>[0-9]{1,2})[ -](?P<month2>[A-Za-z]{3,9})\.?)"
     r",?[ -](?P<year>[0-9]{4})(?![0-9])(?P<rest>.*)",
     re.DOTALL,
 )
@@ -78,7 +79,7 @@ def number(
     Args:
         cell: The cell, which is not empty.
         form: How the file is written.
-        separator: Between the cells, in a text file: where commas separate them, a point is decimal.
+        separator: Between the cells of a text file; where it is a comma, a point is decimal.
         whole: Whether only a whole number can be right, so that "1.234" is 1234.
 
     >>> number("1.234,50 €", FileForm()), number("1 234", FileForm()), number("12,5", FileForm())
@@ -142,7 +143,7 @@ def _other_mark(mark: str | None) -> str:
 
 
 def _seen_decimal(text: str) -> str:
-    """The mark that can only be decimal: the later one of two, or one that separates no thousands."""
+    """The mark that can only be decimal: the later of two, or one between no thousands."""
     point, comma = text.rfind("."), text.rfind(",")
     if point >= 0 and comma >= 0:
         return "." if point > comma else ","
@@ -225,8 +226,9 @@ def day_text(cell: Cell, form: FileForm) -> str:
         day, month = (first, second) if day_first else (second, first)
         if int(month) > 12 >= int(day) and form.date_format is not None and mark != ".":
             raise InvalidInput(
-                f"{shortened(text)!r} is no day of the calendar if it is read as {form.date_format}; "
-                f"set the date format to {MONTH_FIRST if day_first else DAY_FIRST} if it is that."
+                f"{shortened(text)!r} is no day of the calendar if it is read as "
+                f"{form.date_format}; set the date format to "
+                f"{MONTH_FIRST if day_first else DAY_FIRST} if it is that."
             )
         return _checked_day(text, year, month, day, rest)
     if found := _NAMED_MONTH.fullmatch(text):
@@ -239,18 +241,19 @@ def day_text(cell: Cell, form: FileForm) -> str:
             return _checked_day(text, found["year"], str(numbers[0]), day, found["rest"])
     if _SHORT_YEAR.match(text):
         raise InvalidInput(
-            f"{shortened(text)!r} has a year of two digits; set the date format, such as '%d.%m.%y'."
+            f"{shortened(text)!r} has a year of two digits; set the date format, such as "
+            "'%d.%m.%y'."
         )
     return text
 
 
 def day_order(cell: Cell) -> str | None:
-    """What a date with slashes or dashes shows of its order: "day-first", "month-first" or "either"; None for others.
+    """The order of a date with slashes or dashes: "day-first", "month-first" or "either".
 
-    One such date settles how the others of its file are written. With dots the day always comes first.
+    None for others: with dots the day always comes first.
 
-    >>> [day_order(cell) for cell in ("31/10/2026", "10/31/2026", "10/11/2026", "10/10/2026", "10.11.2026")]
-    ['day-first', 'month-first', 'either', None, None]
+    >>> [day_order(cell) for cell in ("31/10/2026", "10/31/2026", "10/11/2026", "10.11.2026")]
+    ['day-first', 'month-first', 'either', None]
     """
     found = _IN_PARTS.fullmatch(cell.strip()) if isinstance(cell, str) else None
     if found is None or found[2] == "." or found[1] == found[3]:

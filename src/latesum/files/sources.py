@@ -1,4 +1,4 @@
-"""The rows of a file as lists of cells: text with separators, Excel, or Parquet, known by what it begins with.
+"""The rows of a file as lists of cells: text with separators, Excel, or Parquet.
 
 Whatever a file holds, only `InvalidInput` is raised (and `MissingExtra`, where a library is not
 installed). Rows are read one by one, so that memory does not grow with their number.
@@ -99,7 +99,7 @@ def open_rows(
 
 
 def check_library(source: Path | bytes) -> str:
-    """The kind of a file: CSV, Excel or Parquet; a library that it needs and is missing names itself.
+    """The kind of a file, CSV, Excel or Parquet; a library that is missing is named.
 
     >>> check_library(b"day,sales")
     'CSV'
@@ -181,7 +181,7 @@ def _with_separator(line: str, place: int, is_names: IsNames) -> tuple[int, str]
 
 
 def _widest(head: list[str], skipped: int) -> tuple[int, str]:
-    """The place and the separator of the line that most likely names the columns: the first of the widest."""
+    """The place and the separator of the first of the widest lines: it names the columns."""
     first = next((place for place, line in enumerate(head) if line.strip()), None)
     if first is None:
         raise InvalidInput("the file is empty; its first line must name the columns.")
@@ -333,7 +333,7 @@ def _closing(rows: Iterator[NumberedRow], stack: contextlib.ExitStack) -> Iterat
 def _with_formulas(
     values: Iterator[NumberedRow], formulas: Iterator[NumberedRow]
 ) -> Iterator[NumberedRow]:
-    """The values; in place of one that was never calculated its formula, which no reader takes for empty."""
+    """The values; in place of one that was never calculated, its formula."""
     for (line, cells), (_, written) in zip(values, formulas, strict=False):
         yield line, [a if a is not None else b for a, b in zip(cells, written, strict=True)]
 

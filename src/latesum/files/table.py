@@ -17,7 +17,8 @@ from latesum.files.sources import MAX_COLUMNS, NumberedRow, Rows, open_rows, too
 
 #: How lines begin that add up others: in exports of English, German, French and Spanish tools.
 _TOTAL = re.compile(
-    r"\s*(grand\s+total|totals?|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|somme|suma)\b",
+    r"\s*(grand\s+total|totals?|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|somme|"
+    r"suma)\b",
     re.IGNORECASE,
 )
 #: Lines that were left out are named one by one up to this many.

@@ -228,7 +228,7 @@ def _added_up(found: Totals) -> Totals:
 
 
 def added_rows(one: Row, other: Row) -> Row | None:
-    """Two parts of a bucket as one row; None where what is known of one is not known of the other."""
+    """Two parts of a bucket as one row; None where they cannot be added."""
     if (one.rounds is None, one.total is None) != (other.rounds is None, other.total is None):
         return None
     if (one.status, one.shown) != (other.status, other.shown):

@@ -143,7 +143,7 @@ class _PolicyRest:
             policy.tell(last, self._rounds, total, block.purpose, block.number or number + bucket)
             if bucket < look:
                 continue
-            # To within a twentieth: limits of Unmix with an unknown delay cost more than a decision.
+            # To within a twentieth: limits of Unmix with an unknown delay cost much.
             look = bucket + max(1, bucket // 20)
             commits = policy.ask().purpose == "commit"
             winner = named_winner(
@@ -252,7 +252,7 @@ class _MarketRest:
         return mix
 
     def _demand(self, effects: Floats, rng: np.random.Generator) -> Floats:
-        """What sells per visitor in each simulated bucket, by region: levels that walk, shocks, weekdays."""
+        """Sales per visitor in each simulated bucket and region: walks, shocks, weekdays."""
         panel, hyper, several = self._panel, self._known.hyper, len(effects) > 1
         past = np.array([self._season(bucket) for bucket in range(panel.first, panel.end)])
         expected = (self._mix(panel) * np.exp(effects)).sum(axis=2) * np.exp(past)[:, None]
@@ -279,7 +279,7 @@ class _MarketRest:
     def _sell(
         self, whole: Panel, until: int, demand: Floats, noise: Floats, effects: Floats
     ) -> None:
-        """Set the totals of all simulated buckets before one, as they are known at its beginning."""
+        """Set the totals of simulated buckets before one, as they are known at its start."""
         hyper, first = self._known.hyper, self._panel.end - whole.first
         end = until - whole.first
         arrived = (self._mix(whole.until(until))[first:] * np.exp(effects)).sum(axis=2)

@@ -1,4 +1,4 @@
-"""A plan from a history: markets like the one that it shows are simulated, with and without regions.
+"""A plan from a history: markets like it are simulated, with and without regions.
 
 Levels, weekdays, noise and drift are fitted to the rows of the history. The delay is what was
 given, because rows of one option hardly show it.
@@ -346,7 +346,7 @@ def _added_up(rows: Sequence[RegionRow]) -> list[RegionRow]:
 def fitted_market(
     rows: Sequence[RegionRow], regions: int, late: DelayPrior
 ) -> tuple[Market, tuple[str, ...]]:
-    """The law of markets that a history of one option shows, and what it says against a campaign."""
+    """The law of markets that a history shows, and what it says against a campaign."""
     names = tuple(sorted({row.region for row in rows}))
     known_rounds = any(row.rounds is not None for row in rows)
     config = MarketConfig(

@@ -78,7 +78,7 @@ def outcome(run: Run, within: float) -> Floats:
 
 
 def market_outcome(run: MarketRun, tolerance: float) -> Floats:
-    """The same of a run in a market, as shares of all sales; only switchback is asked for a winner."""
+    """The same of a run in a market, as shares of sales; only switchback names a winner."""
     named = decided = math.nan
     if isinstance(run.playing, SwitchbackPlayer):
         winner = run.playing.winner

@@ -205,7 +205,7 @@ def scenarios(inputs: PlanInputs) -> dict[str, PlanInputs]:
 
 
 def _steps(inputs: PlanInputs) -> dict[str, list[tuple[float, Any]]]:
-    """For each thing that could be changed, changes with their factors, each easier than the last."""
+    """What could be changed: factors and inputs, each easier than the one before."""
     stream = isinstance(inputs, StreamInputs)
     factors = _FACTORS if stream else _MARKET_FACTORS
     tried = {"horizon": ("run_hours", sorted({*factors, LONGER})), "lift": ("lift", factors)}
