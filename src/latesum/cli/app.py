@@ -66,6 +66,12 @@ COMMANDS = {
         RESEARCH,
         ("experiments", "plots"),
     ),
+    "bench": Command(
+        "bench:bench",
+        "Run a policy on the frozen benchmark: a report that others can verify.",
+        RESEARCH,
+        ("experiments",),
+    ),
     "demo": Command(
         "demo:demo",
         "The paper's problem with every policy: a table and figures.",

@@ -77,6 +77,7 @@ class RunSpec:
             segments of a bucket.
         given: Factors on the prior knowledge that the policy is given, such as
             `{"mean_delay": 0.8}`; with None it is given the status quo only.
+        prior: The names of what the policy may be given of the delay; None for all of it.
         problem_name: What the problem is called in tables; no part of the digest.
         policy_name: What the policy is called in tables; no part of the digest.
 
@@ -99,6 +100,7 @@ class RunSpec:
     status_quo: Reward | float | str | None = None
     history: int = 0
     given: Mapping[str, float] | None = field(default_factory=dict)
+    prior: tuple[str, ...] | None = None
     problem_name: str = ""
     policy_name: str = ""
 
@@ -410,6 +412,9 @@ class RunSpec:
         if self.policy.policy is not None:
             return self.policy
         known = {} if self.given is None else knowledge(problem, self.horizon)
+        if self.prior is not None:
+            always = ("n_arms", "horizon")
+            known = {key: known[key] for key in known if key in (*always, *self.prior)}
         if self.given is not None and self.reports.bucket > 1:
             known["bucket"] = self.reports.bucket
         if status_quo is not None:
@@ -431,6 +436,7 @@ _DEFAULTS: dict[str, Any] = {
     "order": "listed",
     "history": 0,
     "given": {},
+    "prior": None,
 }
 
 

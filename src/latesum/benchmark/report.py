@@ -1,0 +1,241 @@
+"""What an entry reached: card.json, results.parquet, report.html, and a zip file with all of it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import platform
+import random
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latesum._checks import InvalidInput
+from latesum._extras import require
+from latesum._version import __version__
+from latesum.benchmark.entries import Entry
+from latesum.benchmark.page import page
+from latesum.benchmark.running import Outcome, rerun
+from latesum.benchmark.scores import is_safe, log_ratios, rate, score
+from latesum.benchmark.suites import suite
+from latesum.experiments.summaries import atomic_write
+
+
+def card(
+    entry: Entry,
+    outcomes: Sequence[Outcome],
+    *,
+    robustness: Mapping[float, Outcome] | None = None,
+    microseconds: float = math.nan,
+    development: bool = False,
+) -> dict[str, Any]:
+    """What an entry reached, as JSON values; `cells` has one row per cell of `core-1`."""
+    found: dict[str, Any] = {
+        "entry": str(entry.policy),
+        "track": entry.track,
+        "index": entry.index,
+        "attributed": entry.policy.sees == "attributed",
+        "digest": entry.digest,
+        "development": development,
+        "microseconds_per_decision": round(microseconds, 1),
+        "versions": {
+            "latesum": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "suites": {
+            each.suite.name: {"digest": each.suite.digest, "seed": each.seed} for each in outcomes
+        },
+        "failures": [error for each in outcomes for error in each.failures],
+    }
+    for outcome in outcomes:
+        part = found["suites"][outcome.suite.name]
+        changing = np.array([cell.problem.changes for cell in outcome.cells])
+        part["stuck"] = rate(
+            int(outcome.stuck.sum()), int(outcome.stuck[:, ~changing].size)
+        )._asdict()
+        if outcome.suite.runs == 1:
+            part["safe"] = is_safe(rate(int(outcome.stuck.sum()), outcome.stuck.size))
+            missed, looked_at = outcome.intervals
+            part["coverage"] = 1 - missed / looked_at if looked_at else None
+            part["ratio"] = _total_ratio(outcome)
+            part["robustness"] = {
+                f"{factor:g}": {
+                    "ratio": _total_ratio(each),
+                    "stuck": rate(int(each.stuck.sum()), each.stuck.size)._asdict(),
+                }
+                for factor, each in (robustness or {}).items()
+            }
+        else:
+            compared = ~changing
+            part["score"] = score(
+                outcome.regret[:, compared], outcome.reference[:, compared]
+            )._asdict()
+            found["cells"] = _cells(outcome)
+    return found
+
+
+def _total_ratio(outcome: Outcome) -> float:
+    """The mean over problems of log(regret / regret with attributed feedback), one run each."""
+    ratios = np.log((1 + outcome.regret[0]) / (1 + outcome.reference[0]))
+    return float(ratios.mean())
+
+
+def _cells(outcome: Outcome) -> list[dict[str, Any]]:
+    ratios = log_ratios(outcome.regret, outcome.reference)
+    errors = outcome.regret.std(axis=0, ddof=1) / math.sqrt(len(outcome.regret))
+    rows = []
+    for column, cell in enumerate(outcome.cells):
+        ratio = float(ratios[column])
+        rows.append(
+            {
+                "problem": cell.name,
+                "horizon": cell.horizon,
+                "mean": float(outcome.regret[:, column].mean()),
+                "standard_error": float(errors[column]),
+                "percentile_99": float(np.quantile(outcome.regret[:, column], 0.99)),
+                "log_ratio": None if math.isnan(ratio) else ratio,
+                "stuck": int(outcome.stuck[:, column].sum()),
+            }
+        )
+    return rows
+
+
+def archive() -> list[dict[str, Any]]:
+    """The cards of latesum's own policies, as they are shipped."""
+    pq = require("pyarrow.parquet", "experiments")
+    with files(__package__).joinpath("archive.parquet").open("rb") as file:
+        rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+    return [json.loads(row["card"]) | {"cells": row["cells"]} for row in rows]
+
+
+def write_archive(path: Path, cards: Sequence[Mapping[str, Any]]) -> None:
+    """Write cards as one Parquet file: a row per entry, with its cells as a nested column."""
+    pa, pq = require("pyarrow", "experiments"), require("pyarrow.parquet", "experiments")
+    rows = [
+        {
+            "entry": each["entry"],
+            "track": each["track"],
+            "card": json.dumps({key: each[key] for key in each if key != "cells"}),
+            "cells": each["cells"],
+        }
+        for each in cards
+    ]
+    with atomic_write(path) as unfinished:
+        pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
+
+
+def write(folder: Path, entry: Entry, found: dict[str, Any], outcomes: Sequence[Outcome]) -> Path:
+    """Write what an entry reached, and return the zip file that others can verify."""
+    pa, pq = require("pyarrow", "experiments"), require("pyarrow.parquet", "experiments")
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(_runs(outcomes)), folder / "results.parquet")
+    (folder / "card.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    (folder / "report.html").write_text(page(found, archive()), "utf-8")
+    target = folder / "entry.zip"
+    with (
+        atomic_write(target) as unfinished,
+        zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as zipped,
+    ):
+        for name in ("card.json", "results.parquet", "report.html"):
+            zipped.write(folder / name, name)
+        for name, text in entry.source.items():
+            zipped.writestr(f"source/{name}", text)
+    return target
+
+
+def _runs(outcomes: Sequence[Outcome]) -> dict[str, list[Any]]:
+    """One row per run: its suite, cell and number, and what was measured in it."""
+    names = ("suite", "problem", "horizon", "run", "regret", "reference", "stuck", "failed")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for outcome in outcomes:
+        once = outcome.suite.runs == 1
+        for column, cell in enumerate(outcome.cells):
+            for row in range(len(outcome.regret)):
+                values = (
+                    outcome.suite.name,
+                    cell.name,
+                    cell.horizon,
+                    column if once else row,
+                    float(outcome.regret[row, column]),
+                    float(outcome.reference[row, column]),
+                    bool(outcome.stuck[row, column]),
+                    bool(outcome.failed[row, column]),
+                )
+                for name, value in zip(names, values, strict=True):
+                    columns[name].append(value)
+    return columns
+
+
+def verify(path: Path, sample: int, *, seed: int = 0) -> tuple[int, list[str]]:
+    """Make a sample of an entry's runs again, from the source in its zip file.
+
+    This runs the code in the file. Returns how many runs were made, and what differs.
+    """
+    pq = require("pyarrow.parquet", "experiments")
+    try:
+        zipped = zipfile.ZipFile(path)
+        found = json.loads(zipped.read("card.json"))
+        source = {
+            name.removeprefix("source/"): zipped.read(name).decode()
+            for name in zipped.namelist()
+            if name.startswith("source/")
+        }
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InvalidInput(f"{path} is no entry of the benchmark: {error}.") from None
+    with tempfile.TemporaryDirectory() as scratch:
+        if not any(name.startswith("latesum/") for name in source):
+            for name in source:
+                target = Path(scratch, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(source[name], "utf-8")
+            sys.path.insert(0, scratch)
+            importlib.invalidate_caches()
+        with zipped.open("results.parquet") as file:
+            rows = pq.read_table(file).to_pylist()
+        try:
+            entry = Entry.read(found["entry"], found["track"])
+            return _compare(entry, found, source, rows, random.Random(seed), sample)
+        finally:
+            if scratch in sys.path:
+                sys.path.remove(scratch)
+
+
+def _compare(
+    entry: Entry,
+    found: Mapping[str, Any],
+    source: dict[str, str],
+    rows: list[dict[str, Any]],
+    rng: random.Random,
+    sample: int,
+) -> tuple[int, list[str]]:
+    differing = []
+    if entry.source != source:
+        differing.append("the source that is installed is not the one in the file")
+    if entry.digest != found["digest"]:
+        differing.append("the digest of the source is not the one on the card")
+    for name, part in found["suites"].items():
+        if part["digest"] != suite(name).digest:
+            differing.append(f"the problems of {name} are not those of this version")
+        elif not found["development"] and part["seed"] != entry.test_seed(suite(name)):
+            differing.append(f"the seed of {name} does not follow from the source")
+    if differing:
+        return 0, differing
+    chosen = rng.sample(rows, min(sample, len(rows)))
+    for row in chosen:
+        cells = {(cell.name, cell.horizon): cell for cell in suite(row["suite"]).cells}
+        cell = cells[row["problem"], row["horizon"]]
+        regret = rerun(entry, cell, row["run"], found["suites"][row["suite"]]["seed"])
+        if regret != row["regret"]:
+            differing.append(
+                f"{row['suite']}, {row['problem']} at {row['horizon']:,}, run {row['run']}: "
+                f"regret {regret!r}, not {row['regret']!r}"
+            )
+    return len(chosen), differing

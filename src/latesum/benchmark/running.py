@@ -1,0 +1,234 @@
+"""Runs of an entry on a suite, with the reference of attributed feedback on the same seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum.benchmark.entries import Entry
+from latesum.benchmark.suites import Cell, Suite, suite
+from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.loop import Reports
+from latesum.experiments.measures import missed, register_measure
+from latesum.experiments.run import Run
+from latesum.experiments.spec import RunSpec
+from latesum.policies import PolicySpec
+
+#: Regret is compared with that of this policy, which sees which arm earned a reward.
+REFERENCE = "qpm-d(base='kl-ucb++')"
+#: A policy that raises an exception is charged what this one loses.
+FALLBACK = "round-robin"
+#: An arm is harmful from a gap of 0.02 on, or of this share of the best mean.
+STUCK = "stuck(share=0.2)"
+
+
+@dataclass(frozen=True, eq=False)
+class CellSpec(RunSpec):
+    """A run specification in which a failure of the policy counts as round robin's regret."""
+
+    def run(self, number: int, *, until: int | None = None) -> Run:
+        """One run; where the policy raises an exception, round robin's."""
+        try:
+            return super().run(number, until=until)
+        except Exception:
+            fallback = dataclasses.replace(self, policy=PolicySpec.parse(FALLBACK))
+            return RunSpec.run(fallback, number, until=until)
+
+    def error(self, number: int) -> str:
+        """What the policy raises in a run."""
+        try:
+            super().run(number)
+        except Exception as error:
+            return f"{self.problem_name}, run {number}: {type(error).__name__}: {error}"
+        return ""
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteSpec(CellSpec):
+    """A run specification whose run number i is on cell i of the suite that it names."""
+
+    def drawn(self, number: int) -> CellSpec:
+        """The specification of one run, with its problem written out."""
+        cell = suite(str(self.problem)).cells[number]
+        spec = _cell_spec(cell, self.policy, int(str(self.seed)), self.measures)
+        horizon = min(cell.horizon, self.horizon)
+        return dataclasses.replace(
+            spec, horizon=horizon, checkpoints=(), given=self.given, prior=self.prior
+        )
+
+
+@register_measure("failed")
+def failed(run: Run, kind: str) -> bool:
+    """Whether the policy of this kind failed in the run, and round robin took its place."""
+    return run.policy is not None and run.policy.kind != kind
+
+
+@register_measure("intervals")
+def intervals(run: Run) -> NDArray[np.float64]:
+    """How many 95% intervals missed the true mean, and of how many, at four times of a run."""
+    found = missed(run, (0.95,))
+    return np.array([np.nansum(found), np.count_nonzero(~np.isnan(found))])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The runs of an entry on a suite; arrays have one row per run and one column per cell.
+
+    On `random-1`, where every cell is run once, that is one row.
+    """
+
+    suite: Suite
+    cells: list[Cell]
+    seed: int
+    regret: NDArray[np.float64]
+    #: With attributed feedback, on the same seeds; NaN where rates change and it is not defined.
+    reference: NDArray[np.float64]
+    stuck: NDArray[np.bool_]
+    failed: NDArray[np.bool_]
+    #: Missed and all 95% intervals; zeros where they were not looked at.
+    intervals: tuple[int, int]
+    failures: list[str]
+
+
+def run_entry(
+    entry: Entry,
+    suite_name: str,
+    *,
+    seed: int | None = None,
+    factor: float = 1.0,
+    runs: int | None = None,
+    **options: Unpack[RunOptions],
+) -> Outcome:
+    """Run an entry and the reference on a suite.
+
+    Args:
+        entry: The policy and its track.
+        suite_name: `core-1` or `random-1`.
+        seed: A development seed, in place of the test seed of the entry.
+        factor: On the mean delay that the policy is given.
+        runs: Runs per cell, for a look; on `random-1` the first cells.
+        options: Where and how runs are made, as `latesum.experiments.run` takes them.
+    """
+    chosen = suite(suite_name)
+    seed = entry.test_seed(chosen) if seed is None else seed
+    make = _random_outcome if chosen.runs == 1 else _core_outcome
+    return make(entry, chosen, seed, factor, runs, options)
+
+
+def _core_outcome(
+    entry: Entry, chosen: Suite, seed: int, factor: float, runs: int | None, options: RunOptions
+) -> Outcome:
+    cells = [cell for cell in chosen.cells if entry.can_play(cell)]
+    specs = [_entry_spec(entry, cell, seed, factor) for cell in cells]
+    compared = [column for column, cell in enumerate(cells) if not cell.problem.changes]
+    reference = PolicySpec.parse(REFERENCE)
+    beside = [_cell_spec(cells[column], reference, seed, ("regret",)) for column in compared]
+    count = runs or chosen.runs
+    found = run([*specs, *beside], count, what=chosen.name, **options).rows
+    own, others = found[: len(specs)], found[len(specs) :]
+    references = np.full((count, len(cells)), np.nan)
+    for column, rows in zip(compared, others, strict=True):
+        references[:, column] = rows["regret"][:, -1]
+    stuck = np.zeros((count, len(cells)), dtype=bool)
+    for column, rows in enumerate(own):
+        if STUCK in rows:
+            stuck[:, column] = rows[STUCK]
+    failing = f"failed(kind={entry.policy.owner.kind!r})"
+    failures = np.column_stack([rows[failing] for rows in own])
+    return Outcome(
+        chosen,
+        cells,
+        seed,
+        np.column_stack([rows["regret"][:, -1] for rows in own]),
+        references,
+        stuck,
+        failures,
+        (0, 0),
+        [specs[column].error(row) for row, column in np.argwhere(failures).tolist()],
+    )
+
+
+def _random_outcome(
+    entry: Entry, chosen: Suite, seed: int, factor: float, runs: int | None, options: RunOptions
+) -> Outcome:
+    count = len(chosen.cells) if runs is None else min(runs, len(chosen.cells))
+    horizon = max(cell.horizon for cell in chosen.cells)
+    failing = f"failed(kind={entry.policy.owner.kind!r})"
+    measures = (
+        ("regret", failing)
+        if entry.policy.sees == "attributed"
+        else ("regret", failing, STUCK, "intervals")
+    )
+    spec = SuiteSpec(
+        chosen.name,
+        entry.policy,
+        horizon,
+        seed=seed,
+        measures=measures,
+        given=_factors(factor),
+        prior=entry.prior,
+    )
+    reference = SuiteSpec(
+        chosen.name, PolicySpec.parse(REFERENCE), horizon, seed=seed, measures=("regret",)
+    )
+    own, others = run([spec, reference], count, what=chosen.name, **options).rows
+    found = own.get("intervals", np.zeros((count, 2)))
+    failures = own[failing][None, :]
+    return Outcome(
+        chosen,
+        list(chosen.cells[:count]),
+        seed,
+        own["regret"].T,
+        others["regret"].T,
+        own.get(STUCK, np.zeros(count, dtype=bool))[None, :],
+        failures,
+        (int(found[:, 0].sum()), int(found[:, 1].sum())),
+        [spec.drawn(number).error(number) for number in np.flatnonzero(failures).tolist()],
+    )
+
+
+def _entry_spec(entry: Entry, cell: Cell, seed: int, factor: float = 1.0) -> CellSpec:
+    measures = ["regret", f"failed(kind={entry.policy.owner.kind!r})"]
+    if entry.policy.sees == "totals" and not cell.problem.changes:
+        measures.append(STUCK)
+    spec = _cell_spec(cell, entry.policy, seed, tuple(measures))
+    return dataclasses.replace(spec, given=_factors(factor), prior=entry.prior)
+
+
+def _cell_spec(cell: Cell, policy: PolicySpec, seed: int, measures: tuple[str, ...]) -> CellSpec:
+    """A policy on a cell; one with attributed feedback sees every reward as it arrives."""
+    return CellSpec(
+        cell.problem,
+        policy,
+        cell.horizon,
+        seed=seed,
+        reports=Reports() if policy.sees == "attributed" else cell.reports,
+        measures=measures,
+        order="drawn",
+        problem_name=f"{cell.name} at {cell.horizon:,}",
+    )
+
+
+def _factors(factor: float) -> dict[str, float]:
+    return {} if factor == 1 else {"mean_delay": factor}
+
+
+def rerun(entry: Entry, cell: Cell, number: int, seed: int) -> float:
+    """The regret of one run, made again."""
+    return _entry_spec(entry, cell, seed).run(number).regret()
+
+
+def microseconds_per_decision(entry: Entry, *, runs: int = 5) -> float:
+    """CPU time of a run per block that was asked for, on two arms with exponential delays."""
+    spec = _entry_spec(entry, suite("core-1").cells[4], 1)
+    spec.run(0)  # kernels are compiled
+    started = time.process_time()
+    made: list[Any] = [spec.run(number) for number in range(runs)]
+    seconds = time.process_time() - started
+    decisions = sum(run.horizon if run.policy is None else len(run.plays) for run in made)
+    return 1e6 * seconds / decisions
