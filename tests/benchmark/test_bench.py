@@ -1,0 +1,181 @@
+"""The benchmark: frozen suites, entries of one's own, and their verification."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from latesum.benchmark import Entry, archive, run_entry, suite, verify
+from latesum.benchmark.running import rerun
+from latesum.benchmark.scores import score
+from latesum.cli.app import app
+from latesum.errors import InvalidInput
+
+MINE = '''
+from latesum import Block, Policy
+
+
+class ExploreThenCommit(Policy):
+    """Each arm for `explore` rounds, then the best one."""
+
+    kind = "explore-then-commit-{name}"
+
+    def __init__(self, n_arms, mean_delay, *, explore=500, names=None):
+        self.mean_delay, self.explore = mean_delay, explore
+        super().__init__(n_arms, names=names)
+
+    def _reset(self):
+        self._rounds = [0] * self.n_arms
+        self._totals = [0.0] * self.n_arms
+
+    def _learn(self, play):
+        if play.purpose == "learn":
+            self._rounds[play.arm] += play.rounds
+            self._totals[play.arm] += play.total or 0.0
+
+    def _next(self):
+        for arm in self._available():
+            if self._rounds[arm] < self.explore:
+                return Block(arm, self.explore - self._rounds[arm], "learn")
+        best = max(self._available(), key=self._totals.__getitem__)
+        {late}
+        return Block(best, 1_000 - self.rounds_told % 1_000, "commit")
+'''
+
+
+def _module(folder: Path, name: str, late: str = "") -> str:
+    text = MINE.replace("{name}", name).replace("{late}", late or "pass")
+    (folder / f"{name}.py").write_text(text)
+    return f"{name}:ExploreThenCommit"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for modules of one's own, from which a command is called."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_suites_are_frozen() -> None:
+    assert suite("core-1").digest == "b846cac5707121f3f9c4"
+    assert suite("random-1").digest == "c4763c3d0427ef3e3f6c"
+
+
+def test_an_entry_of_ones_own_is_run_reported_and_verified(own: Path) -> None:
+    entry = _module(own, "entered")
+    command = ["bench", entry, "--suite", "random-1", "--runs", "12", "--dev-seed", "1"]
+    made = CliRunner().invoke(app, [*command, "--workers", "1", "--out", "mine"])
+    assert made.exit_code == 0, made.output
+    card = json.loads((own / "mine/card.json").read_text())
+    assert card["entry"] == entry
+    assert card["development"]
+    assert card["suites"]["random-1"]["stuck"]["runs"] == 12
+    assert set(card["suites"]["random-1"]["robustness"]) == {"0.5", "2"}
+    assert entry in (own / "mine/report.html").read_text()
+    checked = CliRunner().invoke(app, ["bench", "verify", "mine/entry.zip", "--sample", "6"])
+    assert checked.exit_code == 0, checked.output
+    assert "6 runs" in checked.output
+
+
+def test_changed_results_and_changed_sources_are_found(own: Path, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    entry = _module(own, "tampered")
+    command = ["bench", entry, "--suite", "random-1", "--runs", "3", "--dev-seed", "1"]
+    CliRunner().invoke(app, [*command, "--workers", "1", "--out", "mine"])
+    with zipfile.ZipFile("mine/entry.zip") as zipped:
+        content = {name: zipped.read(name) for name in zipped.namelist()}
+    table = pq.read_table("mine/results.parquet").to_pydict()
+    table["regret"] = [regret * 0.9 for regret in table["regret"]]
+    pq.write_table(pa.table(table), "better.parquet")
+    for name, changed in (
+        ("results.parquet", Path("better.parquet").read_bytes()),
+        ("source/tampered.py", content["source/tampered.py"] + b"\n# better\n"),
+    ):
+        with zipfile.ZipFile("changed.zip", "w") as zipped:
+            for each, data in content.items():
+                zipped.writestr(each, changed if each == name else data)
+        assert CliRunner().invoke(app, ["bench", "verify", "changed.zip"]).exit_code == 1
+
+
+def test_a_failing_policy_is_charged_round_robin_and_listed(own: Path) -> None:
+    late = "if self.rounds_told > 1_500 and self.n_arms > 3: raise RuntimeError('out of ideas')"
+    entry = Entry.read(_module(own, "failing", late), "mean")
+    found = run_entry(entry, "random-1", seed=1, runs=8)
+    failed = found.failed[0]
+    assert 0 < failed.sum() < 8
+    assert all("RuntimeError: out of ideas" in each for each in found.failures)
+    fallback = run_entry(Entry.read("round-robin", "mean"), "random-1", seed=1, runs=8)
+    assert np.array_equal(found.regret[0][failed], fallback.regret[0][failed])
+
+
+@pytest.mark.parametrize(
+    ("text", "track"),
+    [
+        ("flwo", "mean"),
+        ("flow(indx='ucb1')", "mean"),
+        ("flow", "means"),
+        ("odaaf", "nothing"),
+        ("no_such_module:Mine", "mean"),
+    ],
+)
+def test_misspelt_and_impossible_entries_are_refused(text: str, track: str) -> None:
+    with pytest.raises(InvalidInput):
+        Entry.read(text, track)
+
+
+def test_a_track_gives_what_it_says_and_no_more() -> None:
+    cell = suite("core-1").cells[0]
+    for track, known in (("nothing", False), ("mean", True)):
+        entry = Entry.read("unmix", track)
+        from latesum.benchmark.running import _entry_spec
+
+        policy = _entry_spec(entry, cell, 1).prepared[1]
+        assert (policy.parameters["mean_delay"] is not None) == known
+        assert policy.parameters.get("delay") is None
+
+
+def test_another_source_has_another_seed(own: Path) -> None:
+    first = Entry.read(_module(own, "first_version"), "mean")
+    second = Entry.read(_module(own, "second_version"), "mean")
+    core = suite("core-1")
+    assert first.test_seed(core) != second.test_seed(core)
+    assert first.test_seed(core) != first.test_seed(suite("random-1"))
+
+
+def test_bootstrap_limits_hold_the_score() -> None:
+    """Of 60 scores with 90 runs each, 95% limits miss at most 9: beyond that by chance 1 in 10^3."""
+    rng = np.random.default_rng(5)
+    truth = np.log([2.0, 3.0]).mean()
+    missed = 0
+    for _ in range(60):
+        reference = rng.gamma(4, 25, (90, 2))
+        found = score(rng.gamma(4, 25, (90, 2)) * [2.0, 3.0], reference)
+        missed += not found.low <= truth <= found.high
+    assert missed <= 9
+
+
+def test_the_archive_is_what_the_policies_reach() -> None:
+    """A sample of the archive's cells, made again, gives the same mean regret."""
+    cells = {(cell.name, cell.horizon): cell for cell in suite("core-1").cells}
+    cards = archive()
+    assert {"unmix", "flow", "odaaf", "qpm-d"} <= {card["entry"] for card in cards}
+    rng = np.random.default_rng(1)
+    for card in cards:
+        if card["entry"] not in ("flow", "odaaf", "ars-ucb", "unmix"):
+            continue
+        part = card["suites"]["core-1"]
+        assert part["digest"] == suite("core-1").digest
+        entry = Entry.read(card["entry"], card["track"])
+        row = rng.choice([row for row in card["cells"] if row["horizon"] == 10_000])
+        cell = cells[row["problem"], row["horizon"]]
+        regrets = [rerun(entry, cell, run, part["seed"]) for run in range(suite("core-1").runs)]
+        assert np.isclose(np.mean(regrets), row["mean"], rtol=1e-12)
