@@ -111,8 +111,11 @@ def _cells(outcome: Outcome) -> list[dict[str, Any]]:
 def archive() -> list[dict[str, Any]]:
     """The cards of latesum's own policies, as they are shipped."""
     pq = require("pyarrow.parquet", "experiments")
-    with files(__package__).joinpath("archive.parquet").open("rb") as file:
-        rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+    file = files(__package__).joinpath("archive.parquet")
+    if not file.is_file():
+        return []
+    with file.open("rb") as opened:
+        rows: list[dict[str, Any]] = pq.read_table(opened).to_pylist()
     return [json.loads(row["card"]) | {"cells": row["cells"]} for row in rows]
 
 

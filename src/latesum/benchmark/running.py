@@ -18,11 +18,12 @@ from latesum.experiments.measures import missed, register_measure
 from latesum.experiments.run import Run
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
+from latesum.simulation import CompositeProblem, Problem
 
 #: Regret is compared with that of this policy, which sees which arm earned a reward.
 REFERENCE = "qpm-d(base='kl-ucb++')"
-#: A policy that raises an exception is charged what this one loses.
-FALLBACK = "round-robin"
+#: A policy that raises an exception is charged what round robin loses, in this many turns.
+FALLBACK_TURNS = 50
 #: An arm is harmful from a gap of 0.02 on, or of this share of the best mean.
 STUCK = "stuck(share=0.2)"
 
@@ -36,8 +37,9 @@ class CellSpec(RunSpec):
         try:
             return super().run(number, until=until)
         except Exception:
-            fallback = dataclasses.replace(self, policy=PolicySpec.parse(FALLBACK))
-            return RunSpec.run(fallback, number, until=until)
+            block = max(1, self.horizon // (FALLBACK_TURNS * self.prepared[0].n_arms))
+            round_robin = PolicySpec("round-robin", {"block": block})
+            return RunSpec.run(dataclasses.replace(self, policy=round_robin), number, until=until)
 
     def error(self, number: int) -> str:
         """What the policy raises in a run."""
@@ -201,13 +203,17 @@ def _entry_spec(entry: Entry, cell: Cell, seed: int, factor: float = 1.0) -> Cel
 
 
 def _cell_spec(cell: Cell, policy: PolicySpec, seed: int, measures: tuple[str, ...]) -> CellSpec:
-    """A policy on a cell; one with attributed feedback sees every reward as it arrives."""
+    """A policy on a cell; one with attributed feedback sees every reward whole, as it arrives."""
+    attributed = policy.sees == "attributed"
+    problem = cell.problem
+    if attributed and isinstance(problem, CompositeProblem):
+        problem = Problem(problem.arms, problem.delays)
     return CellSpec(
-        cell.problem,
+        problem,
         policy,
         cell.horizon,
         seed=seed,
-        reports=Reports() if policy.sees == "attributed" else cell.reports,
+        reports=Reports() if attributed else cell.reports,
         measures=measures,
         order="drawn",
         problem_name=f"{cell.name} at {cell.horizon:,}",

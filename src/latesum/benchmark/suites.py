@@ -18,7 +18,7 @@ import numpy as np
 
 from latesum._checks import known_name
 from latesum.experiments.loop import Reports
-from latesum.simulation import Calendar, FieldProblem, Problem, Reporting
+from latesum.simulation import Calendar, CompositeProblem, FieldProblem, Problem, Reporting
 from latesum.simulation.problem_data import plain_part, problem_data
 
 #: Every problem of `core-1` is run at three horizons.
@@ -92,7 +92,7 @@ def suite(name: str) -> Suite:
 
     >>> core = suite("core-1")
     >>> len({cell.name for cell in core.cells}), len(core.cells), core.runs
-    (30, 90, 200)
+    (32, 96, 200)
     >>> random_problems = suite("random-1")
     >>> len(random_problems.cells), random_problems.runs
     (1000, 1)
@@ -154,6 +154,9 @@ def _core_problems() -> dict[str, Problem]:
         "delays that differ": Problem(
             [0.5, 0.55, 0.6], ["poisson(20)", "uniform(0, 100)", "exponential(80)"]
         ),
+        # Rewards that arrive in several parts, or spread over rounds.
+        "spread rewards": CompositeProblem(two, "uniform(0, 100)"),
+        "rewards in parts": CompositeProblem([0.4, 0.5, 0.6], "uniform(0, 100)", parts=3),
         # Rounds that differ in their rate.
         "weekly pattern": FieldProblem(three, "geometric(50)", calendar=Calendar.weekly(100)),
     }
