@@ -70,8 +70,8 @@ def failed(run: Run, kind: str) -> bool:
     return run.policy is not None and run.policy.kind != kind
 
 
-@register_measure("intervals")
-def intervals(run: Run) -> NDArray[np.float64]:
+@register_measure("interval_misses")
+def interval_misses(run: Run) -> NDArray[np.float64]:
     """How many 95% intervals missed the true mean, and of how many, at four times of a run."""
     found = missed(run, (0.95,))
     return np.array([np.nansum(found), np.count_nonzero(~np.isnan(found))])
@@ -164,7 +164,7 @@ def _random_outcome(
     measures = (
         ("regret", failing)
         if entry.policy.sees == "attributed"
-        else ("regret", failing, STUCK, "intervals")
+        else ("regret", failing, STUCK, "interval_misses")
     )
     spec = SuiteSpec(
         chosen.name,
@@ -179,7 +179,7 @@ def _random_outcome(
         chosen.name, PolicySpec.parse(REFERENCE), horizon, seed=seed, measures=("regret",)
     )
     own, others = run([spec, reference], count, what=chosen.name, **options).rows
-    found = own.get("intervals", np.zeros((count, 2)))
+    found = own.get("interval_misses", np.zeros((count, 2)))
     failures = own[failing][None, :]
     return Outcome(
         chosen,
