@@ -44,7 +44,7 @@ class ExploreThenCommit(Policy):
                 return Block(arm, self.explore - self._rounds[arm], "learn")
         best = max(self._available(), key=self._totals.__getitem__)
         {late}
-        return Block(best, 1_000 - self.rounds_told % 1_000, "commit")
+        return Block(best, 1_000 - self.rounds_played % 1_000, "commit")
 '''
 
 
@@ -106,7 +106,7 @@ def test_changed_results_and_changed_sources_are_found(own: Path) -> None:
 
 
 def test_a_failing_policy_is_charged_round_robin_and_listed(own: Path) -> None:
-    late = "if self.rounds_told > 1_500 and self.n_arms > 3: raise RuntimeError('out of ideas')"
+    late = "if self.rounds_played > 1_500 and self.n_arms > 3: raise RuntimeError('out of ideas')"
     entry = Entry.read(_module(own, "failing", late), "mean")
     found = run_entry(entry, "random-1", seed=1, runs=6)
     failed = found.failed[0]
