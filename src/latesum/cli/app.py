@@ -68,7 +68,7 @@ COMMANDS = {
     ),
     "bench": Command(
         "bench:bench",
-        "Run a policy on the frozen benchmark: a report that others can verify.",
+        "Run a policy on the frozen benchmark, with a report to verify.",
         RESEARCH,
         ("experiments",),
     ),

@@ -41,7 +41,7 @@ def bench(
     workers: Workers = None,
     dask: Dask = None,
 ) -> None:
-    """Run a policy on the frozen benchmark: a report that others can verify.
+    """Run a policy on the frozen benchmark, with a report to verify.
 
     Examples: latesum bench flow --suite core-1 --runs 5 --dev-seed 1
 
