@@ -176,14 +176,8 @@ def perform(
 ) -> ActionResult:
     """Do an action, unless it cannot be done or was done under this key before.
 
-    Args:
-        state: What the log adds up to.
-        append: Writes an event down; None: only say what it would do.
-        at: The time.
-        action: Its name, one of `ACTIONS`.
-        arguments: What the action takes.
-        by: Who asks and why.
-        leading: The option to finish with, where none is named.
+    Without `append` it is only said what it would do. `leading` is the option to finish with, where
+    none is named.
     """
     known = ACTIONS[known_name(action, ACTIONS, "action")]
     for name in arguments:
@@ -432,48 +426,37 @@ def _changed_fields(
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """What a change sets, what that was before, and what to know about it.
 
-    Parameters that are not named stay, unless another policy does not take them.
-
-    Args:
-        config: As they are now.
-        given: The fields to change, as for a new campaign; a parameter of None is taken away.
+    Parameters that are not named stay, unless another policy does not take them; one of None is
+    taken away.
     """
     notes = list[str]()
-    wanted = dict(given)
-    parameters = {**config.parameters, **wanted.get("parameters", {})}
-    parameters = {key: value for key, value in parameters.items() if value is not None}
-    if "policy" in wanted and config.is_market != (wanted["policy"] == SWITCHBACK):
+    policy, named = given.get("policy", config.policy), given.get("parameters", {})
+    kept = {key: value for key, value in config.parameters.items() if key not in named}
+    if "late" in named:  # it says all of these
+        kept = {key: kept[key] for key in kept.keys() - {"mean_delay", "sure", "uncertainty"}}
+    left: list[str] = []
+    if config.is_market != (policy == SWITCHBACK):
         # Its parameters are in buckets, those of the others in rounds: none can be taken over.
-        named = wanted.get("parameters", {})
-        left = [key for key in parameters if key not in named]
-        parameters = {key: value for key, value in parameters.items() if key in named}
-        if left:
-            notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
-    elif "policy" in wanted and not config.is_market:
-        accepted = registry.accepted_parameters(registry.checked_name(wanted["policy"]))
-        named = wanted.get("parameters", {})
-        left = [key for key in parameters if key not in accepted and key not in named]
-        parameters = {key: value for key, value in parameters.items() if key not in left}
-        if left:
-            notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
-    if "late" in wanted.get("parameters", {}):  # it says all of these
-        said = {"mean_delay", "sure", "uncertainty"} - wanted["parameters"].keys()
-        parameters = {key: each for key, each in parameters.items() if key not in said}
-    wanted["parameters"] = parameters
-    after = config.changed_by(wanted)
+        left, why = list(kept), "Not taken over, because they are counted otherwise: {}."
+    elif policy != config.policy:
+        accepted = registry.accepted_parameters(registry.checked_name(policy))
+        left, why = (
+            [key for key in kept if key not in accepted],
+            f"{policy} does not take {{}}: left out.",
+        )
+    if left:
+        notes.append(why.format(", ".join(left)))
+    parameters = {key: value for key, value in kept.items() if key not in left}
+    parameters |= {key: value for key, value in named.items() if value is not None}
+    after = config.changed_by({**given, "parameters": parameters})
     saved, saved_after = config.to_json(), after.to_json()
     changes = {key: value for key, value in saved_after.items() if saved.get(key) != value}
     if not changes:
         raise NotPossible("that is how the campaign is set up already; nothing was changed.")
     after.check_policy()
-    in_rounds = [
-        key
-        for key in ("horizon", "mean_delay", "delay_bound", "delay_variance")
-        if key in after.parameters
-        and key not in given.get("parameters", {})
-        and not after.is_market
-    ]
-    if "expected_rounds" in changes and in_rounds:
+    spans = ("horizon", "mean_delay", "delay_bound", "delay_variance")
+    in_rounds = [key for key in spans if key in after.parameters and key not in named]
+    if "expected_rounds" in changes and in_rounds and not after.is_market:
         stay = ", ".join(f"{key} = {after.parameters[key]:,}" for key in in_rounds)
         notes.append(
             f"{stay} stay as they are, in rounds; if they were given in time, give them again."

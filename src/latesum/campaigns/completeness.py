@@ -133,13 +133,7 @@ class Completeness:
 
 
 def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime) -> list[str]:
-    """What another configuration does to the totals that are recorded, in sentences.
-
-    Args:
-        state: What the log says of a region.
-        after: The configuration after the change.
-        now: The time.
-    """
+    """What another configuration does to the totals of a region, in sentences."""
     one, other = Completeness(state, now), Completeness(state, now, config=after)
     pairs = [(one.observation(bucket), other.observation(bucket)) for bucket in state.decisions]
     counting = [pair for pair in pairs if pair[0].state == "known"]

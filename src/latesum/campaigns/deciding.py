@@ -46,13 +46,7 @@ Asked = tuple[int, Purpose, int | None, str, Callable[[int, Purpose], int]]
 def observations_at(
     state: CampaignState, now: datetime, before: int | None = None
 ) -> list[Observation]:
-    """The rows of all decided buckets, or of those before one, as they are known at a time.
-
-    Args:
-        state: What the log adds up to.
-        now: The time.
-        before: The bucket that is decided; without it, all.
-    """
+    """The rows of all decided buckets, or of those before one, as they are known at a time."""
     rows = []
     for part in state.parts.values():
         completeness = Completeness(part, now)
@@ -68,11 +62,8 @@ def decide(
 ) -> dict[str, Decision]:
     """The option for the next bucket in every region, from what is known now.
 
-    Args:
-        state: What the log adds up to; all buckets before this one are decided.
-        bucket: The bucket.
-        now: Totals are as they are known then.
-        replay: The policy as it followed the log so far, which saves time.
+    All buckets before it are decided. `replay` is the policy as it followed the log so far, which
+    saves time.
     """
     last = state.decisions.get(bucket - 1)
     if last is not None and _is_aligned(state, last, bucket):
@@ -338,11 +329,6 @@ def at_next_block(state: CampaignState, policy: Policy, plays: list[PlayOrRemova
 
     Once as many buckets were shown as a block was expected to take, less than half a bucket that
     remains of it counts as played: a whole bucket for the rest would be spent on nothing.
-
-    Args:
-        state: What the log adds up to.
-        policy: The policy after all of `plays`.
-        plays: What it was given.
     """
     asked, last = policy.ask(), plays[-1] if plays else None
     expected = state.config.expected_rounds
@@ -374,13 +360,7 @@ def units_of(config: CampaignConfig) -> Units:
 
 
 def explain_policy(state: CampaignState, policy: Policy, plays: list[PlayOrRemoval]) -> list[str]:
-    """What a policy has found out, and what it asks for next, in buckets.
-
-    Args:
-        state: What the log adds up to.
-        policy: The policy after all of `plays`.
-        plays: What it was given.
-    """
+    """What a policy has found out after these plays, and what it asks for next, in buckets."""
     following = at_next_block(state, policy, plays)
     asked = following.ask()
     said = _say_block(state.config, asked.arm, asked.rounds, following.reason())
@@ -407,13 +387,7 @@ class MarketRows(NamedTuple):
 
 
 def market_rows(state: CampaignState, now: datetime, before: int | None = None) -> MarketRows:
-    """What the model is given at this time of all decided buckets, or those before one.
-
-    Args:
-        state: What the log adds up to.
-        now: Totals are as they are known then.
-        before: The bucket that is decided; without it, all.
-    """
+    """What the model is given at this time of all decided buckets, or those before one."""
     from latesum.markets import RegionRow
 
     config = state.config

@@ -73,11 +73,7 @@ class Recorded(NamedTuple):
         return "was " + ", ".join(filter(None, old)) if any(old) else ""
 
     def stops(self, skip_unknown: bool) -> bool:
-        """Whether nothing can be written because of this row.
-
-        Args:
-            skip_unknown: Whether rows of unknown buckets are left out.
-        """
+        """Whether nothing can be written because of this row, if unknown buckets may be left out."""
         return self.verdict == "conflicting" or (
             self.verdict == "unknown bucket" and not skip_unknown
         )
@@ -175,13 +171,7 @@ def _field(column: str, check: Any, *arguments: Any) -> Any:
 class Recorder:
     """Records rows one by one: each is judged by the log as it is after those before it.
 
-    Args:
-        state: What the log adds up to; every event is applied to it.
-        append: Writes an event down, or of a rehearsal only makes it.
-        now: The time at which everything is recorded.
-        by: Who reports it.
-        overwrite_final: Whether final values may be changed.
-        allow_out_of_range: Whether totals may lie outside the range of their rounds.
+    `append` writes an event down, or of a rehearsal only makes it.
     """
 
     def __init__(
