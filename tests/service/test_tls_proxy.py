@@ -15,7 +15,7 @@ from tls_proxy import NGINX, make_certificate, nginx, standard_proxy
 
 from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens
-from latesum.service.auth import COOKIE
+from latesum.service.auth import SECURE_COOKIE as COOKIE
 from latesum.service.client import Client
 
 PAGE = {"X-Latesum-Page": "1"}
