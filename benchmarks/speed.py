@@ -66,23 +66,14 @@ def ratio(sides: Sequence[Callable[[int], object]], count: int) -> float:
     return statistics.median(one / other for one, other in turns(sides, count))
 
 
-def whole_run(name: str, runs: int, count: int) -> tuple[float, float]:
-    """CPU seconds of a run of a policy, told what is true of the problem: in a study, and made by itself.
+def whole_run(name: str, runs: int, count: int) -> float:
+    """CPU seconds of a run of a policy that is given what is true of the problem."""
+    spec = RunSpec(Problem(TWO_ARMS, DELAY), PolicySpec.parse(name), HORIZON)
 
-    In a study the usual measures are taken of it, too.
-    """
-    setting = RunSpec(Problem(TWO_ARMS, DELAY), PolicySpec.parse(name), HORIZON)
+    def make(turn: int) -> None:
+        run_chunk(Chunk(spec, turn * runs, (turn + 1) * runs))
 
-    def study(turn: int) -> None:
-        run_chunk(Chunk(setting, turn * runs, (turn + 1) * runs))
-
-    def alone(turn: int) -> None:
-        for number in range(runs):
-            setting.run(turn * runs + number)
-
-    taken = turns([study, alone], count)
-    in_study, by_itself = (min(row[side] for row in taken) / runs for side in range(2))
-    return in_study, by_itself
+    return min(seconds for (seconds,) in turns([make], count)) / runs
 
 
 def time_text(seconds: float) -> str:
@@ -159,8 +150,7 @@ def measure(quick: bool) -> list[Row]:
     count = 5 if quick else 15
     rows = []
     for name, runs in WHOLE_RUNS.items():
-        in_study, by_itself = map(time_text, whole_run(name, runs, count))
-        text = f"{in_study} in a study; {by_itself} made by itself"
+        text = time_text(whole_run(name, runs, count))
         if name in ("odaaf-b", "flow"):
             longer = longer_horizon(name, runs, count)
             text += f"; with horizon {LONG:,} {longer:.2f} times as long"

@@ -4,8 +4,9 @@
     python docs/tables.py --take walks-results    # into docs/results and the pages
 
 Functions of latesum are taken in the order in which they are first called, as one who follows the
-code would read them. "Changes" is how often the next one is in another file. FOLDER holds another
-version's `latesum` package, such as a worktree's `src`, and is walked too.
+code would read them; a comprehension or lambda is read with the function around it. "Changes" is
+how often the next one is in another file. FOLDER holds another version's `latesum` package, such as
+a worktree's `src`, and is walked too.
 """
 
 from __future__ import annotations
@@ -15,18 +16,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from latesum.experiments.summaries import read_summary, write_summary
+from latesum.experiments.summaries import write_summary
 
 HERE = Path(__file__).resolve().parents[1] / "src"
 #: Jobs as the worker knows them, and in words.
 JOBS = {
     "compare": "`latesum compare` of Flow",
     "a live total": "a file of totals over HTTP, then the option for now",
-    "plan": "`latesum plan`, quick (now with Unmix, before with Flow)",
+    "plan": "`latesum plan`, quick",
     "paper 3a": "`latesum paper 3a`",
 }
-#: What was measured before is kept where it was.
-RECORDED = HERE.parent / "docs" / "results" / "walks.csv"
 _WORKER = """
 import contextlib, io, sys, tempfile, threading
 from pathlib import Path
@@ -37,14 +36,16 @@ seen, walking = {}, False
 def look(frame, event, argument):
     code = frame.f_code
     if walking and event == "call" and code.co_filename.startswith(root):
-        seen.setdefault((code.co_filename, getattr(code, "co_qualname", code.co_name)))
+        if not code.co_name.endswith(">"):
+            seen.setdefault((code.co_filename, code.co_qualname))
 
 def command(*words):
     global walking
     from typer.testing import CliRunner
     from latesum.cli.app import app
     for walking in (False, True):  # first without a look, so that imports are no part of the walk
-        done = CliRunner().invoke(app, [word.replace("FOLDER", f"{folder}/{walking}") for word in words])
+        given = [word.replace("FOLDER", f"{folder}/{walking}") for word in words]
+        done = CliRunner().invoke(app, given)
         assert done.exit_code == 0, done.output
 
 threading.setprofile(look)
@@ -62,12 +63,8 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         from fastapi.testclient import TestClient
         from latesum.campaigns import Store
-        try:
-            from latesum.service import Tokens
-            from latesum.service.app import create_app
-        except ImportError:  # an earlier version
-            from latesum.campaigns.service import Tokens
-            from latesum.campaigns.service.app import create_app
+        from latesum.service import Tokens
+        from latesum.service.app import create_app
         store = Store(Path(folder) / "c.db")
         secret = Tokens(store).new("x", "operate")
         with TestClient(create_app(store), headers={"Authorization": "Bearer " + secret}) as client:
@@ -92,11 +89,9 @@ print(len(seen), len(set(files)), changes)
 
 def walk(job: str, source: Path) -> list[int]:
     """Functions, files and changes of file of a job, with the version in `source`."""
-    done = subprocess.run(
-        [sys.executable, "-c", _WORKER, job, str(source)],
-        env={"PYTHONPATH": str(source), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
-        capture_output=True, text=True,
-    )  # fmt: skip
+    environment = {"PYTHONPATH": str(source), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
+    command = [sys.executable, "-c", _WORKER, job, str(source)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{job} failed:\n{done.stdout}{done.stderr}")
     return [int(number) for number in done.stdout.split()[-3:]]
@@ -108,25 +103,15 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path, help="other versions to walk too")
     parser.add_argument("--out", type=Path, default=Path("walks-results"))
     given = parser.parse_args()
-    found: dict[Path, dict[str, list[int]]] = {}
+    columns = ("functions", "files", "changes")
+    rows = []
     for source in (HERE, *(folder.resolve() for folder in given.folders)):
-        found[source] = {}
-        for job in JOBS:
-            functions, files, changes = found[source][job] = walk(job, source)
-            print(
-                f"{source.parent.name}, {job}: {functions} functions, {files} files, {changes} changes",
-                flush=True,
-            )
-    before = {row["job"]: row["before"] for row in read_summary(RECORDED)}
-    rows = [
-        {
-            "job": words,
-            **dict(zip(("functions", "files", "changes"), found[HERE][job], strict=True)),
-            "before": before[words],
-        }
-        for job, words in JOBS.items()
-    ]
-    print(write_summary(given.out / "walks.csv", rows, same=["job"]))
+        for job, words in JOBS.items():
+            found = dict(zip(columns, walk(job, source), strict=True))
+            print(f"{source.parent.name}, {job}: {found}", flush=True)
+            if source == HERE:
+                rows.append({"job": words, **found})
+    print(write_summary(given.out / "walks.csv", rows))
 
 
 if __name__ == "__main__":

@@ -294,23 +294,22 @@ def stuck(*policies: str, laws: Sequence[str] = tuple(LAWS)) -> Shown:
 
 
 def worst_misses(rows: Rows) -> str:
-    """How often Flow's intervals miss: by policy and delay, on the worst of the problems."""
+    """How often Flow's 95% intervals miss, by delay, on the worst of the problems."""
     lines = []
-    for policy in ("flow, look-ahead", "flow"):
-        for delay, law in DELAYS.items():
-            found = [row for row in rows if (row["policy"], row["delay"]) == (policy, delay)]
-            cells = [f"`{policy}`, {law}"]
-            for level in (0.95, 0.9975):
-                here = [row for row in found if row["level"] == level]
-                missed, one = (
-                    max((row[name] for row in here), default=0) for name in ("missed", "worst")
-                )
-                bound = 1 - level + 2 * (level * (1 - level) / 500) ** 0.5
-                cells += [f"{missed:.4f}", f"**{one:.3f}**" if one > bound else f"{one:.3f}"]
-            if found:
-                lines.append(cells)
-    columns = ["policy, delay", "missed at 95%", "worst arm and time"]
-    return _markdown([*columns, "missed at 99.75%", "worst arm and time"], lines)
+    for delay, law in DELAYS.items():
+        cells = [law]
+        for policy in ("flow", "flow, look-ahead"):
+            here = [
+                row
+                for row in rows
+                if (row["policy"], row["delay"], row["level"]) == (policy, delay, 0.95)
+            ]
+            for name in ("missed", "worst"):
+                most = max((row[name] for row in here), default=math.nan)
+                cells.append("–" if math.isnan(most) else f"{most:.1%}")
+        lines.append(cells)
+    one = "worst arm and time"
+    return _markdown(["delay", "Flow misses", one, "with look-ahead", one], lines)
 
 
 def misses(rows: Rows) -> str:
@@ -358,7 +357,7 @@ def over_optuna(rows: Rows) -> str:
 
 def in_short(row: Row) -> bool:
     """Whether the README shows this of speed."""
-    return bool(row["what"].startswith(("odaaf-b", "QPM-D with UCB1", "all of the paper")))
+    return bool(row["what"].startswith(("odaaf-b", "flow,", "unmix", "QPM-D with UCB1")))
 
 
 #: Worlds of the study of markets, in words.
