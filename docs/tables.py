@@ -414,6 +414,7 @@ TABLES: dict[str, tuple[str, Shown]] = {
     "headline": ("headline", pivot(REGRET, heading=_HEADING, columns=_HEADLINE)),
     "suite": ("suite", _SUITE),
     "regret": ("regret", pivot(REGRET + " ({runs:,})", heading=_HEADING + " (runs)")),
+    "ars-constants": ("ars", pivot(REGRET, heading=_HEADING)),
     "flow-policies": ("flow", _FLOW),
     "given-status-quo": ("status_quo", given_status_quo),
     "price": ("price", prices),
