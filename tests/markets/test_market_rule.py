@@ -517,3 +517,16 @@ def test_explanations_are_a_law_of_probability():
         found = explanations(MarketConfig(OPTIONS, 90, status_quo=status_quo))
         assert sum(each.prior for each in found) == pytest.approx(1.0)
         assert found[0].ratios == (1.0, 1.0, 1.0)
+
+
+def test_a_winner_waits_in_the_first_half_for_an_option_that_was_shown_once():
+    """After one visit, "worse" and "late" look alike; after half of the run it is not waited for."""
+    settings, rows = made(regions=("",), days=44, effects=(0.0, 0.3, -0.3), period=4)
+    once = [
+        row._replace(shown="new" if row.shown == "bold" and row.bucket > 12 else row.shown)
+        for row in rows
+    ]
+    assert winner(once, 44, settings).waits_for == ("bold",)
+    sure = dataclasses.replace(settings, differing_delays=0.0)
+    assert winner(once, 44, sure).waits_for == ()
+    assert winner(once, 44, dataclasses.replace(settings, horizon=80)).waits_for == ()

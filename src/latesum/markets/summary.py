@@ -324,10 +324,12 @@ def winner_of(
     good = np.mean(draws >= draws.max(axis=1, keepdims=True) - np.log1p(lift), axis=0)
     leader = int(np.argmax(good))
     periods = _periods(panel, config)
+    # An option that was shown once may be late: in the first half of the run it is waited for.
+    early = config.delays_may_differ > 0 and panel.end < config.horizon / 2
     waits = tuple(
         option
         for index, option in enumerate(config.options)
-        if periods[index] < 2 and good[index] >= _OUT
+        if periods[index] < 2 and (early or good[index] >= _OUT)
     )
     named = good[leader] >= WINS and not waits
     return Winner(config.options[leader] if named else None, float(good[leader]), waits)
