@@ -73,7 +73,7 @@ def main() -> None:
         horizon: ODAAFB(2, horizon, mean_delay=MEAN_DELAY, delay_bound=BOUND)
         for horizon in (short, long)
     }
-    settings = {
+    specs = {
         horizon: RunSpec(
             problem, PolicySpec.of(policy), horizon, checkpoints=default_checkpoints(horizon)
         )
@@ -81,7 +81,7 @@ def main() -> None:
     }
 
     def blocks(horizon: int) -> Callable[[int], object]:
-        return lambda number: run_chunk(Chunk(settings[horizon], number, number + 1))
+        return lambda number: run_chunk(Chunk(specs[horizon], number, number + 1))
 
     contestants = {
         f"blocks, horizon {short:,}": (blocks(short), 500, short),

@@ -22,14 +22,14 @@ TURNS = 11
 
 
 class Side(NamedTuple):
-    """A setting in short."""
+    """A specification in short."""
 
     delay: str
     mean_delay: float
     horizon: int
     lag: int = 0
 
-    def setting(self) -> RunSpec:
+    def spec(self) -> RunSpec:
         policy = PolicySpec.of(Flow(2, self.horizon, mean_delay=self.mean_delay))
         problem = Problem([0.5, 0.6], self.delay)
         return RunSpec(problem, policy, self.horizon, reports=Reports(1, self.lag))
@@ -52,10 +52,10 @@ ROWS = {
 }  # fmt: skip
 
 
-def seconds(setting: RunSpec, number: int) -> float:
+def seconds(spec: RunSpec, number: int) -> float:
     """CPU seconds of one run."""
     start = time.process_time()
-    setting.run(number)
+    spec.run(number)
     return time.process_time() - start
 
 
@@ -64,10 +64,10 @@ def main() -> None:
     columns = ["Flow, two arms", "ms per run", "beside", "ratio", "at most"]
     table = new_table(None, columns)
     for name, (one, other, at_most) in ROWS.items():
-        pair = one.setting(), other.setting()
-        for setting in pair:
-            setting.run(0)  # compiled before it is timed
-        times = [[seconds(setting, turn) for setting in pair] for turn in range(1, TURNS + 1)]
+        pair = one.spec(), other.spec()
+        for spec in pair:
+            spec.run(0)  # compiled before it is timed
+        times = [[seconds(spec, turn) for spec in pair] for turn in range(1, TURNS + 1)]
         ratio = statistics.median(long / short for long, short in times)
         best = [min(column) * 1e3 for column in zip(*times, strict=True)]
         table.add_row(name, *(f"{each:.1f}" for each in best), f"{ratio:.1f}", str(at_most))

@@ -22,7 +22,7 @@ def grow(
         known: Of how many there are totals.
         regions: The number of regions; with one the campaign has none.
         stay: After how many buckets another option was shown.
-        late: With regions, what is told of the delay.
+        late: With regions, what is given of the delay.
         policy: Without regions, the policy and its parameters.
         seed: The seed.
     """

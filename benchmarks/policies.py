@@ -27,7 +27,7 @@ REPETITIONS, RUNS = 5, 10
 
 
 def policy_for(name: str, problem: Problem) -> Policy:
-    """The policy of this name, told what is true of a problem."""
+    """The policy of this name, given what is true of a problem."""
     policy = RunSpec(problem, PolicySpec(name), HORIZON).prepared[1]
     assert isinstance(policy, Policy)
     return policy

@@ -85,8 +85,8 @@ def longer_horizon(name: str, runs: int, count: int) -> float:
     """How many times as long a run takes with a horizon of a billion rounds."""
     sides = []
     for horizon in (LONG, HORIZON):
-        setting = RunSpec(Problem(TWO_ARMS, DELAY), PolicySpec.parse(name), horizon)
-        sides.append(lambda turn, setting=setting: [setting.run(turn + n) for n in range(runs)])
+        spec = RunSpec(Problem(TWO_ARMS, DELAY), PolicySpec.parse(name), horizon)
+        sides.append(lambda turn, spec=spec: [spec.run(turn + n) for n in range(runs)])
     return ratio(sides, count)
 
 
@@ -96,9 +96,9 @@ def many_arms(count: int) -> float:
     for arms in (MANY_ARMS, 2):
         means = [0.3 + 0.4 * arm / arms for arm in range(arms)]
         policy = Flow(arms, 400_000, mean_delay=50)
-        setting = RunSpec(Problem(means, DELAY), PolicySpec.of(policy), 400_000)
-        blocks.append(statistics.mean(len(setting.run(number).plays) for number in range(5)))
-        sides.append(lambda turn, setting=setting: [setting.run(number) for number in range(5)])
+        spec = RunSpec(Problem(means, DELAY), PolicySpec.of(policy), 400_000)
+        blocks.append(statistics.mean(len(spec.run(number).plays) for number in range(5)))
+        sides.append(lambda turn, spec=spec: [spec.run(number) for number in range(5)])
     return ratio(sides, count) * blocks[1] / blocks[0]
 
 
@@ -126,10 +126,10 @@ def peers(quick: bool) -> list[Row]:
 
 def memory_of_a_run() -> str:
     """The largest memory that a run with long delays takes, beside what all runs share."""
-    setting = delays.Side("uniform(0, 20000)", 10_000, 10**7).setting()
-    setting.run(0)
+    spec = delays.Side("uniform(0, 20000)", 10_000, 10**7).spec()
+    spec.run(0)
     tracemalloc.start()
-    setting.run(1)
+    spec.run(1)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return f"{most / 2**20:.1f} MiB"
@@ -171,7 +171,7 @@ def measure(quick: bool) -> list[Row]:
         )
     )
     for name, (one, other, at_most) in delays.ROWS.items():
-        sides = [side.setting().run for side in (one, other)]
+        sides = [side.spec().run for side in (one, other)]
         rows.append(row(f"Flow, {name}", f"{ratio(sides, count):.1f} times", f"{at_most} times"))
     rows.append(row("Flow, uniform(0, 20,000), memory of a run", memory_of_a_run(), "50 MiB"))
     return rows

@@ -4,23 +4,21 @@
     python studies/chance.py --problems 1000
 
 On a problem of 2,000 rounds with close arms or small rates no policy can know the best arm, and
-some runs stay with another one
-for long. KL-UCB++ without any delay says how often; what a policy that sees totals loses beyond
-that is its own. Only problems of at most 8,000
-rounds are played: in longer ones the best arm can be found.
+some runs stay with another one for long. KL-UCB++ without any delay says how often; what a policy
+that sees totals loses beyond that is its own. Only problems of at most 8,000 rounds are played: in
+longer ones the best arm can be found.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._kl_kernels import bernoulli_upper
+from latesum._kl_kernels import bernoulli_upper, exploration
 from latesum.experiments.measures import harmful_gap
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
@@ -36,9 +34,7 @@ _INDICES_ANEW = 16
 @numba.njit  # type: ignore[untyped-decorator]
 def index(mean: float, plays: float, planned: float, n_arms: int) -> float:
     """The index of KL-UCB++ (Menard and Garivier, 2017)."""
-    share = max(1.0, planned / (n_arms * plays))
-    logarithm = math.log(share)
-    allowance = math.log(share * (1.0 + logarithm * logarithm))
+    allowance = exploration(plays, n_arms, 0.0, planned)  # type: ignore[no-untyped-call]
     upper: float = bernoulli_upper(mean, allowance / plays, 1e-6)  # type: ignore[no-untyped-call]
     return upper
 
@@ -64,13 +60,13 @@ def played_late(means: NDArray[Any], horizon: int, until: int, seed: int) -> NDA
 
 
 def main() -> None:
-    """Count suspects and lock-ins by both definitions, and print them."""
+    """Count runs that are stuck by both definitions, and print them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--problems", type=int, default=50_000, help="the number of problems")
     parser.add_argument("--seed", type=int, default=_SEED, help="the same seed gives the same runs")
     given = parser.parse_args()
     law = RunSpec(LAWS["wide"], PolicySpec("unmix", {"delay": None}), 2_000_000, seed=given.seed)
-    short = suspects = played_on = told = 0
+    short = possibly = played_on = anew = 0
     for number in range(given.problems):
         drawn = law.drawn(number)
         if drawn.horizon > LONGEST:
@@ -82,16 +78,16 @@ def main() -> None:
         late = played_late(means, horizon, horizon, 2 * number)[0]
         if late[harmful].sum() <= (horizon - horizon // 2) / 2:
             continue
-        suspects += 1
+        possibly += 1
         late = played_late(means, horizon, longer, 2 * number)[1]
         played_on += bool(late[harmful].sum() > (longer - longer // 2) / 2)
         late = played_late(means, longer, longer, 2 * number + 1)[1]
-        told += bool(late[harmful].sum() > (longer - longer // 2) / 2)
+        anew += bool(late[harmful].sum() > (longer - longer // 2) / 2)
     print(
         f"{given.problems:,} problems, {short:,} of them with at most {LONGEST:,} rounds: "
-        f"{suspects} suspects, "
-        f"{played_on} lock-ins when played on to {LONGER} times the horizon, "
-        f"{told} when told that from the start."
+        f"{possibly} possibly stuck, "
+        f"{played_on} stuck when played on to {LONGER} times the horizon, "
+        f"{anew} when that is given from the start."
     )
 
 

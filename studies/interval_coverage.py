@@ -4,11 +4,10 @@
 
 An interval is looked at in the first decision after a 64th, a 16th, a quarter and all of the
 horizon, for every arm. `Flow` with look-ahead and a known bound on the delay must miss no more
-often
-than stated. `Flow` knows the mean delay only: its intervals rest on delays below three mean
+often than stated. `Flow` knows the mean delay only: its intervals rest on delays below three mean
 delays, and the table shows what happens beyond. `Unmix` is looked at with the law known, with the
-mean told and with nothing told: its intervals are approximate, and should miss about as often as
-stated.
+mean given and with an unknown delay: its intervals are approximate, and should miss about as often
+as stated.
 """
 
 from __future__ import annotations
@@ -109,12 +108,12 @@ def measure_coverage(
     >>> [row.missed for row in rows]
     [0.0, 0.0]
     """
-    settings = []
+    specs = []
     for policy, arms, delay in cases:
         known_name(policy, POLICIES, "policy here")
         means, horizon = ARMS[known_name(arms, ARMS, "set of arms")]
         problem = Problem(means, DELAYS[known_name(delay, DELAYS, "delay here")])
-        settings.append(
+        specs.append(
             RunSpec(
                 problem,
                 _spec(policy, delay),
@@ -125,7 +124,7 @@ def measure_coverage(
                 policy_name=policy,
             )
         )
-    results = run(settings, replications, what="coverage", **how)
+    results = run(specs, replications, what="coverage", **how)
     rows = []
     for (policy, arms, delay), found in zip(cases, results, strict=True):
         shape = (found.replications, len(LEVELS), len(COVERAGE_SHARES), -1)

@@ -170,9 +170,9 @@ def _market_spec(policy: str, given: float | None, seed: int) -> MarketRunSpec:
         raise InvalidInput("in markets policies are given the true mean delay: say 1.")
     if given != 1:
         if "(" in policy:
-            raise InvalidInput(f"write the factor into the policy: switchback(told={given:g}).")
-        policy = f"{policy}(told={given!r})"
-    measures = ("regret", "market_suspect", "market_lock_in")
+            raise InvalidInput(f"write the factor into the policy: switchback(given={given:g}).")
+        policy = f"{policy}(given={given!r})"
+    measures = ("regret", "market_possibly_stuck", "market_stuck")
     return MarketRunSpec(LAWS["markets"], policy, seed, measures, policy_name=policy)
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from pathlib import Path
-from typing import NamedTuple
 
 from latesum._compile import cache_folder
 from latesum.experiments.loop import Reports
@@ -30,34 +28,22 @@ _UNDELAYED = ("improved-ucb",)
 _MARKETS = "markets"
 
 
-class WarmedUp(NamedTuple):
-    """What warming up has done."""
-
-    compiled: int  # kernels that were not there yet
-    found: int  # kernels that were
-    folder: Path | None  # where they are kept; None where nothing can be written
-
-
-def warm_up(workers: int = 1) -> WarmedUp:
+def warm_up(workers: int = 1) -> tuple[int, int]:
     """Compile all that the policies and the worlds need, and keep it for later processes.
 
-    Args:
-        workers: How many processes compile at the same time.
+    Returns how many kernels were compiled and how many were there already.
 
-    >>> from latesum.experiments.warm_up import warm_up
-    >>> made = warm_up()
-    >>> made.compiled + made.found > 20
+    >>> sum(warm_up()) > 20
     True
     """
-    folder = cache_folder()
-    if folder is None:
+    if cache_folder() is None:
         workers = 1  # what another process compiles is lost with it
     compiled: set[str] = set()
     loaded: set[str] = set()
     for _, (new, found) in InProcesses(workers)(_play, _parts()):
         compiled |= new
         loaded |= found
-    return WarmedUp(len(compiled), len(loaded - compiled), folder)
+    return len(compiled), len(loaded - compiled)
 
 
 def _parts() -> list[str]:

@@ -332,15 +332,15 @@ def named(run: MarketRun) -> Floats:
     return np.array([winner[1], run.falls_short(winner[0])])
 
 
-@register_measure("market_suspect")
-def market_suspect(run: MarketRun, share: float = 0.05) -> bool:
+@register_measure("market_possibly_stuck")
+def market_possibly_stuck(run: MarketRun, share: float = 0.05) -> bool:
     """Whether most of the last half went to options that are worse by a share or more."""
     return run.harmful_late(share)
 
 
-@register_measure("market_lock_in")
-def market_lock_in(run: MarketRun, share: float = 0.05) -> bool:
-    """Whether a run is suspect and would keep such an option too.
+@register_measure("market_stuck")
+def market_stuck(run: MarketRun, share: float = 0.05) -> bool:
+    """Whether a run is possibly stuck and would keep such an option too.
 
     A market is drawn for its buckets and cannot be played on, as other problems can.
     """

@@ -1,4 +1,4 @@
-"""A setting is all that a run depends on: as JSON and back, with a digest that notices every change."""
+"""A run specification is all that a run depends on: as JSON and back, with a digest that notices every change."""
 
 import json
 import pickle
