@@ -4,8 +4,8 @@
     python benchmarks/attributed.py --quick    # about half a minute
 
 Two Bernoulli arms, 0.5 and 0.6. Speeds are rounds per second of processor time, the best of a few
-repeats, since a shared machine slows single ones. river and MABWiser play without delay, which
-is less work than QPM-D does here; they come with `pip install latesum[benchmarks]`.
+repeats, since a shared machine slows single ones. river and MABWiser play without delay, which is
+less work than QPM-D does here; they come with `pip install latesum[benchmarks]`.
 """
 
 from __future__ import annotations
@@ -93,13 +93,23 @@ def speeds(rounds: int, repeats: int) -> None:
             ("QPM-D (KL-UCB), uniform(0, 100)", QPMD("kl-ucb", 2), "uniform(0, 100)", MEANS),
             ("QPM-D (Thompson), uniform(0, 100)", QPMD("thompson", 2), "uniform(0, 100)", MEANS),
             ("Delayed-UCB1, uniform(0, 100)", DelayedUCB1(2), "uniform(0, 100)", MEANS),
-            ("SDB (UCB1, Thompson), uniform(0, 100)", SDB("ucb1", 2, max_delay=100), "uniform(0, 100)", MEANS),
+            (
+                "SDB (UCB1, Thompson), uniform(0, 100)",
+                SDB("ucb1", 2, max_delay=100),
+                "uniform(0, 100)",
+                MEANS,
+            ),
             ("DUCB, uniform(0, 200)", DUCB("uniform(0, 200)", 2), "uniform(0, 200)", MEANS),
-            ("DUCB, uniform(0, 200), ten arms", DUCB("uniform(0, 200)", 10), "uniform(0, 200)", (0.5,) * 9 + (0.6,)),
+            (
+                "DUCB, uniform(0, 200), ten arms",
+                DUCB("uniform(0, 200)", 10),
+                "uniform(0, 200)",
+                (0.5,) * 9 + (0.6,),
+            ),
             ("KL-DUCB, uniform(0, 200)", KLDUCB("uniform(0, 200)", 2), "uniform(0, 200)", MEANS),
             ("UCB1 without delay", QPMD("ucb1", 2), "constant(0)", MEANS),
         ]
-    ]  # fmt: skip
+    ]
     rows.append(("plain Python UCB1, no delay", best_speed(plain_python, rounds // 10, repeats)))
     others = [
         ("river UCB, no delay", river_ucb, 50),

@@ -87,9 +87,11 @@ def main() -> None:
         f"blocks, horizon {short:,}": (blocks(short), 500, short),
         f"blocks, horizon {long:,}": (blocks(long), 500, long),
         f"compiled loop over rounds, horizon {short:,}": (
-            lambda number: run_loop(policies[short], short, number), 20, short,
+            lambda number: run_loop(policies[short], short, number),
+            20,
+            short,
         ),
-    }  # fmt: skip
+    }
     for run, _, _ in contestants.values():
         run(0)  # compiled before anything is timed
     best = dict.fromkeys(contestants, np.inf)

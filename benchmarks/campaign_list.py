@@ -1,11 +1,12 @@
-"""What the list of many campaigns costs: CPU per request, for the page, its refresh and the interface.
+"""The list of many campaigns: CPU per request, for the page, its refresh and the HTTP API.
 
     pip install 'latesum[server]'
     python benchmarks/campaign_list.py --campaigns 200 --days 60
 
-The service runs in this process, without a network, so the CPU is that of the application and of the client that asks. Each
-campaign has a decision and a total for every day, and one in ten has had no total for two weeks. The first request makes all summaries, as the
-service does by itself after its start; then each address is asked for 20 times. With `--regions 3` they have regions.
+The service runs in this process, without a network, so the CPU is that of the application and of
+the client that asks. Each campaign has a decision and a total for every day, and one in ten has had
+no total for two weeks. The first request makes all summaries, as the service does by itself after
+its start; then each address is asked for 20 times. With `--regions 3` they have regions.
 """
 
 from __future__ import annotations
@@ -62,10 +63,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "campaigns.db") as store:
         for number in range(given.campaigns):
             grow(
-                store, f"number-{number}", every="day", buckets=given.days + 1, regions=given.regions, stay=5,
-                known=given.days - 14 if number % 10 == 0 else given.days, late="about 2 days", seed=number,
+                store,
+                f"number-{number}",
+                every="day",
+                buckets=given.days + 1,
+                regions=given.regions,
+                stay=5,
+                known=given.days - 14 if number % 10 == 0 else given.days,
+                late="about 2 days",
+                seed=number,
                 policy={"policy": "odaaf", "parameters": {"horizon": 900_000, "mean_delay": 1000}},
-            )  # fmt: skip
+            )
         found = asyncio.run(measure(store, given.times))
     if given.json:
         print(json.dumps(found, indent=2))

@@ -2,8 +2,8 @@
 
     python benchmarks/delays.py
 
-Each row is a run of Flow on two arms beside a run that differs in one thing. The two take turns, and
-the ratio is the median of the ratios of the turns, in CPU time, since machines are noisy.
+Each row is a run of Flow on two arms beside a run that differs in one thing. The two take turns,
+and the ratio is the median of the ratios of the turns, in CPU time, since machines are noisy.
 """
 
 from __future__ import annotations
@@ -38,18 +38,26 @@ class Side(NamedTuple):
 #: What is measured, beside what, and the ratio that it should have at most.
 ROWS = {
     "uniform(0, 20,000) against uniform(0, 2,000), T = 1e7": (
-        Side("uniform(0, 20000)", 10_000, 10**7), Side("uniform(0, 2000)", 1_000, 10**7), 3
+        Side("uniform(0, 20000)", 10_000, 10**7),
+        Side("uniform(0, 2000)", 1_000, 10**7),
+        3,
     ),
     "exponential(100,000) against exponential(100), T = 1e8": (
-        Side("exponential(100000)", 100_000, 10**8), Side("exponential(100)", 100, 10**8), 5
+        Side("exponential(100000)", 100_000, 10**8),
+        Side("exponential(100)", 100, 10**8),
+        5,
     ),
     "pareto(1.5, 20,000) against exponential(100), T = 1e8": (
-        Side("pareto(1.5, 20000)", 20_000, 10**8), Side("exponential(100)", 100, 10**8), 5
+        Side("pareto(1.5, 20000)", 20_000, 10**8),
+        Side("exponential(100)", 100, 10**8),
+        5,
     ),
     "a report lag of 100 against none, T = 20,000": (
-        Side("uniform(0, 100)", 50, 20_000, 100), Side("uniform(0, 100)", 50, 20_000), 5
+        Side("uniform(0, 100)", 50, 20_000, 100),
+        Side("uniform(0, 100)", 50, 20_000),
+        5,
     ),
-}  # fmt: skip
+}
 
 
 def seconds(spec: RunSpec, number: int) -> float:

@@ -1,4 +1,4 @@
-"""Campaigns with a past, for benchmarks of what the service shows of them: see `campaign_list.py` and `page.py`."""
+"""Campaigns with a past, for benchmarks of what the service shows of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ OPTIONS = ("red", "blue", "green")
 
 
 def grow(
-    store: Any, name: str, *, every: str, buckets: int, known: int, regions: int, stay: int, late: str,
-    policy: dict[str, Any], seed: int = 1,
-) -> None:  # fmt: skip
-    """A campaign that began `buckets` buckets ago, with a decision now and totals of its first buckets.
+    store: Any,
+    name: str,
+    *,
+    every: str,
+    buckets: int,
+    known: int,
+    regions: int,
+    stay: int,
+    late: str,
+    policy: dict[str, Any],
+    seed: int = 1,
+) -> None:
+    """A campaign that began `buckets` buckets ago, with a decision now and its first totals.
 
     Args:
         store: Where it is kept.
@@ -36,10 +45,18 @@ def grow(
     parameters = {"horizon": f"{2 * buckets} {every}s", "late": late}
     how: dict[str, Any] = {"regions": names, "parameters": parameters} if names else policy
     campaign = Campaign.create(
-        name=name, options=list(OPTIONS), every=every, expected_rounds=5000, time_basis="arrival",
-        start=start.date().isoformat() if every == "day" else start.isoformat(), status_quo=OPTIONS[0],
-        seed=seed, store=store, clock=lambda: now[0], **how,
-    )  # fmt: skip
+        name=name,
+        options=list(OPTIONS),
+        every=every,
+        expected_rounds=5000,
+        time_basis="arrival",
+        start=start.date().isoformat() if every == "day" else start.isoformat(),
+        status_quo=OPTIONS[0],
+        seed=seed,
+        store=store,
+        clock=lambda: now[0],
+        **how,
+    )
     now[0] = today + timedelta(minutes=5)
     rows = []
     for bucket in range(1, known + 1):

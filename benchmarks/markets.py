@@ -4,10 +4,12 @@
     python benchmarks/markets.py --quick    # a few seconds
     python docs/tables.py --take market-speed-results    # into docs/results and the pages
 
-The rows are those of a market that the rule itself has played: three options, totals two days late, 28 days of
-history and 90 days (with 20 and 100 regions 30 days were played, by an equal split). A fit is one pass of the filter
-over all rows. A decision fits once if the week's search was made before; otherwise it makes that search first, which
-fits some twenty times. In a new process nothing is remembered, and the searches of all weeks are made again. Times are the best of several turns, since machines are noisy.
+The rows are those of a market that the rule itself has played: three options, totals two days late,
+28 days of history and 90 days (with 20 and 100 regions 30 days were played, by an equal split). A
+fit is one pass of the filter over all rows. A decision fits once if the week's search was made
+before; otherwise it makes that search first, which fits some twenty times. In a new process nothing
+is remembered, and the searches of all weeks are made again. Times are the best of several turns,
+since machines are noisy.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from latesum.markets.rule import decide_panel
 from latesum.simulation.market import Market
 
 HISTORY, DAYS, SEED = 28, 90, 7
-#: What a posterior, a decision whose search is remembered and one whose search is not may take, in ms.
+#: What a posterior and a decision, with its search remembered and without, may take, in ms.
 GOALS = {
     "a decision, 4 regions, with the searches of all weeks": 500.0,
 }
@@ -64,7 +66,7 @@ def longer(panel: Panel, days: int) -> Panel:
 
 
 def decisions(panel: Panel, settings: MarketConfig, turns: int) -> dict[str, float]:
-    """A decision at the start of the last period: all is remembered, all but the last week's search, nothing."""
+    """A decision with all searches remembered, with all but the last week's, and with none."""
     bucket = panel.end - panel.end % settings.period_length  # where it is decided anew
     panel = panel.until(bucket)
 

@@ -3,9 +3,10 @@
     pip install 'latesum[server]' playwright
     python benchmarks/page.py --buckets 10000
 
-A campaign of hours is served, and headless Chromium opens its page with the whole run. Counted is the time from the request
-to the first answer, to the page being there, to the charts being drawn, and what the scripts that draw
-took of it; of three loads, the fastest and the slowest. With `--regions 4` the campaign has regions.
+A campaign of hours is served, and headless Chromium opens its page with the whole run. Counted is
+the time from the request to the first answer, to the page being there, to the charts being drawn,
+and what the scripts that draw took of it; of three loads, the fastest and the slowest. With
+`--regions 4` the campaign has regions.
 """
 
 from __future__ import annotations
@@ -42,9 +43,16 @@ def measure(buckets: int, regions: int, loads: int = 3) -> list[dict[str, float]
     with tempfile.TemporaryDirectory() as text, Served(Path(text)) as served:
         with Store(served.store) as store:
             grow(
-                store, "long", every="hour", buckets=buckets, known=buckets - 1, regions=regions, stay=24,
-                late="about 6 hours", policy={"policy": "round-robin", "parameters": {"block": 5000}},
-            )  # fmt: skip
+                store,
+                "long",
+                every="hour",
+                buckets=buckets,
+                known=buckets - 1,
+                regions=regions,
+                stay=24,
+                late="about 6 hours",
+                policy={"policy": "round-robin", "parameters": {"block": 5000}},
+            )
         with sync_playwright() as running:
             browser = running.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]

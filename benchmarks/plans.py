@@ -1,10 +1,12 @@
-"""How long a plan takes until stage 1, stage 3 and its end: a million rounds, five options, all candidates.
+"""How long a plan takes until stage 1, stage 3 and its end: a million rounds, five options.
 
     python benchmarks/plans.py                # a go, and one that is not, each in a process of its own
     python benchmarks/plans.py --lift 15%     # one of them
 
-The first writes `speed-results/speed.csv` too, for `python docs/tables.py --take`. Wall time is from the start of the process, imports included; CPU time is that of all processes together. On two idle cores stage 1
-should come within 2 s, stage 3 within 10, all of it within 20, and a no-go with its searches within 25.
+The first writes `speed-results/speed.csv` too, for `python docs/tables.py --take`. Wall time is
+from the start of the process, imports included; CPU time is that of all processes together. On two
+idle cores stage 1 should come within 2 s, stage 3 within 10, all of it within 20, and a no-go with
+its searches within 25.
 """
 
 from __future__ import annotations
@@ -21,9 +23,12 @@ from typing import Any
 
 LIFTS = ("15%", "2%")
 ASKED: dict[str, Any] = {
-    "options": 5, "rate": 0.03, "traffic": "12000 per day", "run_for": "84 days",
+    "options": 5,
+    "rate": 0.03,
+    "traffic": "12000 per day",
+    "run_for": "84 days",
     "late": "half within 4 hours, 95% within 4 days",
-}  # fmt: skip
+}
 
 
 def cpu_seconds() -> float:
@@ -46,10 +51,12 @@ def in_processes(workers: int) -> None:
     go, no_go = took
     row = {
         "what": "a plan for a million rounds, 5 options, all candidates, two cores",
-        "figure": f"stage 1 after {go['stage 1']:.1f} s, stage 3 after {go['stage 3']:.1f} s, all of it {go['all']:.1f} s; "
+        "figure": f"stage 1 after {go['stage 1']:.1f} s, stage 3 after {go['stage 3']:.1f} s, "
+        f"all of it {go['all']:.1f} s; "
         f"{no_go['all']:.1f} s where it is not a go as asked",
-        "goal": "2, 10, 20 and 25 s", "command": "`python benchmarks/plans.py`",
-    }  # fmt: skip
+        "goal": "2, 10, 20 and 25 s",
+        "command": "`python benchmarks/plans.py`",
+    }
     speed.write([row])
 
 

@@ -20,9 +20,14 @@ from latesum.policies import Policy, PolicySpec
 HORIZON = 250_000
 PROBLEMS = {"two arms": [0.5, 0.6], "ten arms": [0.6] + [0.5] * 9}
 POLICIES = (
-    "odaaf", "odaaf-b", "flow", "flow(lookahead=True)", "ars-ucb", "unmix",
+    "odaaf",
+    "odaaf-b",
+    "flow",
+    "flow(lookahead=True)",
+    "ars-ucb",
+    "unmix",
     "unmix-untold",
-)  # fmt: skip
+)
 REPETITIONS, RUNS = 5, 10
 
 

@@ -9,8 +9,8 @@ machine's cores with it. Records are acknowledged after a full synchronisation o
 the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in the same run. The
 option is also asked for while eight clients send one file of 10,000 rows after the other, and while
 1,000 sockets send half of a request's head, again and again as they are closed; and the CPU that a
-file of 40,000 columns takes is compared with that of one of 40. Where nginx is installed, both are asked for
-through HTTPS that ends there too, as docs/service.md sets it up.
+file of 40,000 columns takes is compared with that of one of 40. Where nginx is installed, both are
+asked for through HTTPS that ends there too, as docs/service.md sets it up.
 """
 
 from __future__ import annotations
@@ -53,10 +53,23 @@ class Served:
     def __init__(self, folder: Path) -> None:
         self.store = folder / "campaigns.db"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "latesum.cli", "serve", "--port", "0", "--store", self.store,
-             "--requests-per-second", "1000000", "--log-level", "error"],
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "latesum.cli",
+                "serve",
+                "--port",
+                "0",
+                "--store",
+                self.store,
+                "--requests-per-second",
+                "1000000",
+                "--log-level",
+                "error",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         said = ""
         assert self._process.stdout is not None
         for line in self._process.stdout:
@@ -77,16 +90,33 @@ class Served:
 
 @contextlib.contextmanager
 def behind_tls(served: Served, folder: Path) -> Iterator[str | None]:
-    """The address of the same service by HTTPS, which ends at nginx; None where that is not installed."""
+    """The address of the same service by HTTPS, which ends at nginx; None where there is none."""
     nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if nginx is None or shutil.which("openssl") is None:
         yield None
         return
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", folder / "key.pem", "-out", folder / "certificate.pem", "-days", "2", "-subj", "/CN=localhost"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            folder / "key.pem",
+            "-out",
+            folder / "certificate.pem",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ],
+        check=True,
+        capture_output=True,
+    )
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -119,7 +149,7 @@ def behind_tls(served: Served, folder: Path) -> Iterator[str | None]:
 
 @contextlib.asynccontextmanager
 async def slow_sockets(served: Served, number: int) -> AsyncIterator[None]:
-    """Sockets that send half of a request's head; one that is closed is opened again a second later."""
+    """Sockets that send half of a request's head; a closed one is opened again a second later."""
     host, _, port = served.address.removeprefix("http://").partition(":")
 
     async def one() -> None:
@@ -296,7 +326,7 @@ def optuna_trials(folder: Path, trials: int = 200) -> float | None:
 
 
 def in_turn(served: Served, seconds: float, sizes: list[int], request: Any) -> dict[int, Any]:
-    """The middle of three looks at each size, taken in turn: changes of the machine's speed meet all alike."""
+    """The middle of three looks at each size, taken in turn."""
     looks: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
     for _ in range(3):
         for size in sizes:
@@ -352,17 +382,21 @@ def measure(seconds: float, sizes: list[int]) -> dict[str, Any]:
 def rows_of(found: dict[str, Any]) -> list[dict[str, object]]:
     """The figures by the length of the log, one row each, for the pages."""
     about = {
-        "optuna_per_second": found["optuna_per_second"], "connections": CONNECTIONS,
+        "optuna_per_second": found["optuna_per_second"],
+        "connections": CONNECTIONS,
         **speed.when_and_where(),
-    }  # fmt: skip
+    }
     return [
         {
-            "buckets": size, "options_per_second": row["per_second"], "options_p99_ms": row["p99_ms"],
+            "buckets": size,
+            "options_per_second": row["per_second"],
+            "options_p99_ms": row["p99_ms"],
             "records_per_second": found["records"][size]["per_second"],
-            "records_p99_ms": found["records"][size]["p99_ms"], **about,
+            "records_p99_ms": found["records"][size]["p99_ms"],
+            **about,
         }
         for size, row in found["options"].items()
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:

@@ -5,9 +5,10 @@
     python benchmarks/speed.py --before ../before/src        # and beside another version
     python docs/tables.py --take speed-results               # into docs/results and the pages
 
-Times are CPU times, the best of several turns; a ratio is the median of the ratios of turns that the two
-sides took one after the other, since machines are noisy. Everything is written to `speed-results/speed.csv`
-with the date and the kind of machine. river and MABWiser play without delay, in the same run.
+Times are CPU times, the best of several turns; a ratio is the median of the ratios of turns that
+the two sides took one after the other, since machines are noisy. Everything is written to
+`speed-results/speed.csv` with the date and the kind of machine. river and MABWiser play without
+delay, in the same run.
 """
 
 from __future__ import annotations

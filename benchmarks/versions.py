@@ -4,8 +4,8 @@
 
 The argument is the folder that holds the other version's `latesum` package, such as a worktree's
 `src`. Each version runs in a process of its own; the two take turns, and the ratio is the median of
-the ratios of the turns, since machines are noisy. Both do the same work: Flow by its first rule, and
-a plan with candidates that every version has.
+the ratios of the turns, since machines are noisy. Both do the same work: Flow by its first rule,
+and a plan with candidates that every version has.
 """
 
 from __future__ import annotations
@@ -73,9 +73,12 @@ class Version:
     def __init__(self, source: Path) -> None:
         environment = {**os.environ, "PYTHONPATH": str(source)}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _WORKER], env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, "-c", _WORKER],
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def seconds(self, runs: int, statement: str) -> float:
         """CPU seconds of one run."""
