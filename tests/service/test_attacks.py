@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -257,6 +258,7 @@ def test_a_campaign_that_another_service_deleted_is_gone(service, operator, dail
         assert other.get(f"{daily}/option", headers=token).status_code == 200
         deletion = {"reason": "a test", "name": "daily"}
         assert operator.post(f"{daily}/actions/delete", json=deletion).status_code == 200
+        time.sleep(0.11)  # for so long a log is not looked at again
         for path in ("option", "status", "history"):
             gone = other.get(f"{daily}/{path}", headers=token)
             assert (gone.status_code, "was deleted" in gone.text) == (404, True), path

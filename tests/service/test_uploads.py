@@ -96,7 +96,7 @@ def test_only_an_upload_may_be_large(operator, campaign):
     body = b'{"total": 1' + b" " * 100_000 + b"}"
     answer = operator.put(f"{campaign}/buckets/1", content=body, headers=JSON)
     assert answer.status_code == 413
-    assert answer.json()["error"] == "the body is larger than 100,000 bytes."
+    assert answer.json()["error"] == "the body is larger than 100,000 bytes; send it in parts."
     answer = operator.post(f"{campaign}/totals", content=body, headers=JSON)
     assert answer.status_code == 422
 

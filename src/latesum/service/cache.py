@@ -39,6 +39,8 @@ T = TypeVar("T")
 MAX_WAITING = 512
 #: How long a status may be shown while nothing is written to the log, in seconds.
 _MAX_AGE = 60.0
+#: Seconds between two looks at the log for the option of a timed bucket: thousands may ask for it.
+_HEAD_KEPT = 0.1
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
 Glance = Literal["alarm", "warning", "healthy"]
 GLANCES: tuple[Glance, ...] = get_args(Glance)
@@ -96,6 +98,8 @@ class CachedCampaign:
         self.campaign = Campaign(cache.store, stored, clock, owns_store=False)
         self.reader = Campaign(cache.store, stored, clock, owns_store=False)
         self._answer: tuple[tuple[int, int | None], OptionAnswer] | None = None
+        #: The newest event of the log when it was last read for an option, and when that was.
+        self._head = (0, -_HEAD_KEPT)
         self._deciding = asyncio.Lock()
         self._status: tuple[tuple[int, int | None], Status] | None = None
         self._made = -_MAX_AGE
@@ -116,12 +120,17 @@ class CachedCampaign:
 
     async def option_now(self) -> OptionAnswer:
         """The option for the present bucket; requests that come at once share one decision."""
-        head = await self.write(self.store.head, self.campaign.stored.id)
+        # A decision for a timed bucket stays: the log of a moment ago will do.
+        timed, (head, seen) = self.campaign.config.buckets.timed, self._head
+        if not timed or time.monotonic() - seen > _HEAD_KEPT:
+            head = await self.write(self.store.head, self.campaign.stored.id)
+            self._head = (head, time.monotonic())
         if self._answer is None or self._answer[0] != self._key(head):
             async with self._deciding:
                 if self._answer is None or self._answer[0] != self._key(head):
                     (answer,), head = await self.write(self.decide)
                     self._answer = (self._key(head), answer)
+                    self._head = (head, time.monotonic())
                     self.workers.metrics.decisions.inc()
         return self._answer[1]
 
