@@ -43,6 +43,7 @@ Rounds = Annotated[int, Field(ge=1)]
 Lag = Annotated[int, Field(ge=0)]
 Order = Literal["listed", "drawn"]
 Arm = float | str
+Base = Literal["policy", "problem"]
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 #: Fields of a run that a list varies, beside those of the problem itself.
@@ -117,21 +118,6 @@ class PolicyEntry(BaseModel):
     problems: list[str] | None = None
 
 
-class Ratio(BaseModel):
-    """Regret over that of another policy, or over that of the same policy on another problem."""
-
-    model_config = _STRICT
-
-    policy: str | None = None
-    problem: str | None = None
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Ratio:
-        if (self.policy is None) == (self.problem is None):
-            raise ValueError("a ratio names either a 'policy' or a 'problem' to divide by")
-        return self
-
-
 class Experiment(BaseModel):
     """What a sweep file says."""
 
@@ -153,7 +139,8 @@ class Experiment(BaseModel):
     measures: list[str] = []
     problems: Annotated[list[ProblemEntry], Field(min_length=1)]
     policies: Annotated[list[PolicyEntry], Field(min_length=1)]
-    ratio: Ratio | None = None
+    #: Regret over that of another policy, or over that of the same policy on another problem.
+    ratio: Annotated[dict[Base, str], Field(min_length=1, max_length=1)] | None = None
 
     def with_replications(self, number: int) -> Experiment:
         """The same experiment with `number` replications of every policy."""
@@ -230,7 +217,7 @@ def _real_location(location: tuple[int | str, ...]) -> Location:
 def _known(location: Location) -> list[str]:
     """The keys that there are beside the last one of a location."""
     models: dict[str, type[BaseModel]]
-    models = {"problems": ProblemEntry, "policies": PolicyEntry, "ratio": Ratio}
+    models = {"problems": ProblemEntry, "policies": PolicyEntry}
     names = [part for part in location[:-1] if isinstance(part, str)]
     return sorted(models.get(names[-1] if names else "", Experiment).model_fields)
 
@@ -468,12 +455,10 @@ def _check_references(experiment: Experiment, specs: list[RunSpec | MarketRunSpe
         for name in entry.problems or []:
             with _at("policies", place, "problems"):
                 known_name(name, written, "problem")
-    if experiment.ratio is not None:
-        policies = {spec.policy_name for spec in specs}
-        for kind, known in (("policy", policies), ("problem", problems)):
-            if (asked := getattr(experiment.ratio, kind)) is not None:
-                with _at("ratio", kind):
-                    known_name(asked, known, kind)
+    for kind, name in (experiment.ratio or {}).items():
+        with _at("ratio", kind):
+            policies = {spec.policy_name for spec in specs}
+            known_name(name, policies if kind == "policy" else problems, kind)
 
 
 # Runs.
@@ -513,5 +498,4 @@ def run_sweep(
     how["store"] = store
     results = run(specs, counts, what=experiment.name, **how)
     store.merge(tables, results, described)
-    ratio = experiment.ratio or Ratio.model_construct()
-    return replace(results, base=ratio.policy or ratio.problem)
+    return replace(results, base=next(iter((experiment.ratio or {}).values()), None))
