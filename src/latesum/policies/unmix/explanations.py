@@ -267,8 +267,8 @@ class Explanations:
                 return each
         return None
 
-    def limits(self, segments: Segments, arm: int, deviations: float) -> tuple[float, float]:
-        """Between which values the mean of an arm lies, by some explanation that is likely enough.
+    def limits(self, segments: Segments, deviations: float) -> list[tuple[float, float]]:
+        """Between which values each mean lies, by some explanation that is likely enough.
 
         These are the values for which minus twice the log-likelihood, with all else fitted, is
         within the square of `deviations`, times the misfit, of the least by any explanation.
@@ -278,14 +278,16 @@ class Explanations:
         fits = [each.fit_again(segments, rho) for each in likely]
         least, misfit, _ = min(found for found, _ in fits)
         most = least + deviations * deviations * misfit
-        ends = [self.believed.mean(arm)]
+        ends = [[self.believed.mean(arm)] for arm in range(segments.n_arms)]
         for each, ((objective, *_), point) in zip(likely, fits, strict=True):
-            if objective <= most:
+            for arm in range(segments.n_arms):
+                if objective > most or not segments.known[arm]:
+                    continue
                 step = deviations * math.sqrt(each.variances[arm] * misfit)
                 for end in (0.0, 1.0):
                     profile = each.profile(segments, arm, point.copy(), rho)
-                    ends.append(_limit(profile, each.mean(arm), step, end, most))
-        return min(ends), max(ends)
+                    ends[arm].append(_limit(profile, each.mean(arm), step, end, most))
+        return [(min(each), max(each)) for each in ends]
 
     def dispersion(self, segments: Segments) -> float:
         """How much rewards vary, as a share of what 0/1 rewards of the same means do.

@@ -155,14 +155,17 @@ class Unmix(Rule):
     def _known_rounds(self, arm: int) -> int:
         return self._segments.known[arm]
 
-    def _estimate(self, arm: int, level: float) -> Believed:
+    def _estimates(self, level: float) -> list[Believed]:
         from scipy.special import ndtri
 
-        if not self._segments.known[arm]:
-            return None, 0.0, 1.0, 0
-        deviations = float(ndtri(0.5 + level / 2))
-        low, high = self._explanations.limits(self._segments, arm, deviations)
-        return self._explanations.believed.mean(arm), low, high, self._segments.known[arm]
+        segments, believed = self._segments, self._explanations.believed
+        if not any(segments.known):
+            return [(None, 0.0, 1.0, 0)] * self.n_arms
+        limits = self._explanations.limits(segments, float(ndtri(0.5 + level / 2)))
+        return [
+            (believed.mean(arm), *limits[arm], plays) if plays else (None, 0.0, 1.0, 0)
+            for arm, plays in enumerate(segments.known[: self.n_arms])
+        ]
 
     def learned_delay(self) -> Delay:
         """The delay's distribution as it is believed now."""

@@ -128,7 +128,7 @@ class Rule(Policy):
     def _choose(self, order: list[int]) -> int:
         """The arm to play: go on with the visit; a new arm; an arm in doubt; the best index."""
         segments, last = self._segments, self._segments.last_arm
-        new = [arm for arm in order if self._is_new(arm)]
+        new = sorted(filter(self._is_new, order), key=lambda arm: segments.played[arm] > 0)
         known = [arm for arm in order if segments.known[arm]]
         if not segments.count:
             return order[0]

@@ -8,6 +8,8 @@ import numpy as np
 
 from latesum.policies.unmix.curves import Floats
 
+#: Rewards are in [0, 1]; what is beyond this per round is cut, so that nothing overflows.
+_LARGEST = 1e6
 #: When the status quo began, in rounds.
 _ALWAYS = -1e15
 
@@ -68,6 +70,8 @@ class Segments:
 
     def add(self, arm: int, rounds: int, total: float | None, merged_after: float = np.inf) -> None:
         """A segment that was played; late in a block it becomes a part of the last one."""
+        if total is not None:
+            total = min(max(total, -_LARGEST * rounds), _LARGEST * rounds)
         if arm != self.last_arm:
             self._begin_block(arm, self.clock)
             self.visits[arm] += 1
