@@ -148,17 +148,6 @@ def test_a_file_that_is_being_made_is_not_read_only(tmp_path, monkeypatch):
     assert not is_read_only(checked_url(file))
 
 
-def test_the_newest_entry_of_a_kind(store):
-    one, other = (store.create(name, SETTINGS, NOW) for name in ("one", "other"))
-    assert store.newest_of(one.id, "pause") is None
-    with store.writing(one.id) as writer:
-        for number in range(3):
-            event = writer.append(NOW, "pause", None, {"number": number})
-        writer.append(NOW, "resume", None, {})
-    assert store.newest_of(one.id, "pause") == event
-    assert store.newest_of(other.id, "pause") is None
-
-
 def test_a_store_of_another_version_is_refused(store_address):
     from sqlalchemy import text
 

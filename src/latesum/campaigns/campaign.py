@@ -524,8 +524,7 @@ class Campaign:
     def file_form(self) -> FileForm:
         """How the last file was written that said so; `import_totals` reads the next one the
         same way."""
-        found = self.store.newest_of(self.stored.id, "file form")
-        return FileForm() if found is None else FileForm.from_json(found.body["form"])
+        return FileForm.from_json(self.state().file_form)
 
     def remember_file_form(self, form: FileForm, *, user: str, reason: str) -> None:
         """Keep in the log how the campaign's files are written.
@@ -567,7 +566,7 @@ class Campaign:
             yield knowledge_of(state, self.clock(), self._replay)
 
     def policy(self) -> Policy:
-        """The policy as it stands now, told everything that is known."""
+        """The policy as it stands now, after everything that is known."""
         if self.config.is_market:
             raise NotPossible("switchback keeps no state; `status()` says what it has found.")
         with self._one_reading() as state:

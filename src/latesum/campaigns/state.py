@@ -165,6 +165,8 @@ class CampaignState:
         self.finished: Event | None = None
         self.archived: Event | None = None
         self.actions: list[Event] = []
+        #: How the last file was written that said so, as `FileForm.to_json` has it.
+        self.file_form: dict[str, Any] = {}
         self.parts: dict[str, CampaignState] = {"": self}
         if region is None and config.regions:
             self.parts = {each: CampaignState(config, region=each) for each in config.regions}
@@ -279,7 +281,9 @@ class CampaignState:
                 self._rename(body["option"], body["name"])
             case "change":
                 self.config = CampaignConfig.from_json({**self.config.to_json(), **body["changes"]})
-            case "file form" | "import refused":  # these change nothing here
+            case "file form":
+                self.file_form = body["form"]
+            case "import refused":  # changes nothing here
                 pass
             case _:
                 raise InvalidInput(
@@ -303,6 +307,7 @@ class CampaignState:
         parts = list(self.parts.values())
         first = parts[0]
         self.config, self.finished, self.archived = first.config, first.finished, first.archived
+        self.file_form = first.file_form
         self.paused = first.paused if all(part.paused for part in parts) else None
         self.pin = first.pin if all(part.pin for part in parts) else None
         self.removed = {

@@ -226,14 +226,6 @@ class Store:
         _refuse_deleted(row)
         return int(row.head)
 
-    def newest_of(self, campaign: int, kind: str) -> Event | None:
-        """The newest event of a kind, if there is one."""
-        table = schema.log
-        query = select(table).where(table.c.campaign == campaign, table.c.kind == kind)
-        with self.engine.connect() as connection:
-            row = connection.execute(query.order_by(table.c.sequence.desc()).limit(1)).first()
-        return None if row is None else _event(row)
-
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
         """Be the only writer of a campaign; at the end of the block all is written, or nothing."""
