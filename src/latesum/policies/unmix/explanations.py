@@ -26,6 +26,8 @@ SMALLEST_SCALE = 0.5
 _STEPS = 3
 _FAR = 100.0
 _LIMIT_STEPS = 7
+#: Minus twice the log-likelihood of what cannot be.
+_UNLIKELY = 1e100
 #: How much rewards may vary, as a share of what 0/1 rewards do. It is estimated as if half a
 #: segment more had been of 0/1 rewards, as the largest that is within 1 of the likeliest.
 _DISPERSIONS = np.geomspace(1.0, 0.01, 17)
@@ -123,6 +125,9 @@ class DelayExplanation:
             point,
             variances,
         )
+        if not math.isfinite(sum(found)):  # absurd totals, which nothing explains
+            point[:], variances[:] = self._neutral(segments), 1.0
+            return _UNLIKELY, 1.0, 0.0
         return found
 
     def refine(self, segments: Segments) -> None:
