@@ -13,9 +13,7 @@ cohorts (`latesum.simulation.cohorts`), and a block costs about the square root 
 from __future__ import annotations
 
 import functools
-import heapq
 import statistics
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +26,6 @@ from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
 
 #: With more rewards than this in a block with long delays, it costs less to count them in cohorts.
 _MAX_DRAWN = 2000
-#: Rewards in flight are kept by blocks of rounds, 2 to this power each.
-_BLOCK = 12
 
 
 @functools.cache
@@ -314,8 +310,7 @@ def refuse_endless(delay: Delay) -> None:
 class InFlight:
     """Rewards in flight whose round of arrival is known and further off than the next few.
 
-    They are kept in blocks of rounds: one that has passed as a whole is summed, and nothing else is
-    looked at.
+    They are kept in the order of their rounds, so that those that arrive are a slice.
 
     >>> rewards = InFlight()
     >>> rewards.add(np.array([70_000, 12, 9]), np.array([1.0, 0.5, 1.0]))
@@ -324,61 +319,37 @@ class InFlight:
     """
 
     def __init__(self) -> None:
-        self._blocks: dict[int, list[tuple[Integers, Floats]]] = {}
-        self._order: list[int] = []  # a heap of the blocks that there are
+        self.clear()
+
+    def clear(self) -> None:
+        """Lose all of it."""
+        self._rounds: Integers = np.zeros(0, dtype=np.int64)
+        self._rewards: Floats = np.zeros(0)
 
     @property
     def total(self) -> float:
         """All that is still in flight."""
-        return sum(float(rewards.sum()) for block in self._blocks.values() for _, rewards in block)
+        return float(self._rewards.sum())
 
     def add(self, rounds: Integers, rewards: Floats) -> None:
         """Let each reward arrive in its round; those of 0 are left out."""
-        paid = rewards != 0
-        if not paid.all():
-            rounds, rewards = rounds[paid], rewards[paid]
-        if len(rounds) == 0:
+        paid = np.flatnonzero(rewards)
+        if len(paid) == 0:
             return
-        blocks = rounds >> _BLOCK
-        order = np.argsort(blocks, kind="stable")
-        blocks, rounds, rewards = blocks[order], rounds[order], rewards[order]
-        starts = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(blocks)]
-        for start, stop in pairwise(starts):
-            block = int(blocks[start])
-            if block not in self._blocks:
-                self._blocks[block] = []
-                heapq.heappush(self._order, block)
-            self._blocks[block].append((rounds[start:stop], rewards[start:stop]))
+        rounds = np.concatenate([self._rounds, rounds[paid]])
+        order = np.argsort(rounds, kind="stable")
+        self._rounds = rounds[order]
+        self._rewards = np.concatenate([self._rewards, rewards[paid]])[order]
 
     def take(self, end: int) -> float:
         """The sum of what arrives up to the round `end`."""
-        if not self._order or self._order[0] > end >> _BLOCK:
+        if len(self._rounds) == 0 or self._rounds[0] > end:
             return 0.0
         return float(self.take_each(end)[1].sum())
 
     def take_each(self, end: int) -> tuple[Integers, Floats]:
         """What arrives up to the round `end`, with the rounds."""
-        taken: list[tuple[Integers, Floats]] = [(np.zeros(0, dtype=np.int64), np.zeros(0))]
-        last = end >> _BLOCK
-        while self._order and self._order[0] < last:
-            taken += self._blocks.pop(heapq.heappop(self._order))
-        if self._order and self._order[0] == last:
-            rounds, rewards = _joined(self._blocks[last])
-            due = rounds <= end
-            taken.append((rounds[due], rewards[due]))
-            if due.all():
-                del self._blocks[heapq.heappop(self._order)]
-            else:
-                self._blocks[last] = [(rounds[~due], rewards[~due])]
-        return _joined(taken)
-
-    def clear(self) -> None:
-        """Lose all of it."""
-        self._blocks.clear()
-        self._order.clear()
-
-
-def _joined(parts: list[tuple[Integers, Floats]]) -> tuple[Integers, Floats]:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        due = int(np.searchsorted(self._rounds, end, side="right"))
+        taken = self._rounds[:due], self._rewards[:due]
+        self._rounds, self._rewards = self._rounds[due:], self._rewards[due:]
+        return taken
