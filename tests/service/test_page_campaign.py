@@ -90,7 +90,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
     page, name = visitor.page, f"banner-{scheme}-{width}" if means else "banner"
     first_day, check_look = clock().date().isoformat(), visitor.check_look if means else list
     page.click("nav >> text=Plan")
-    page.locator("#plan-rate").fill("90")  # about 32%: a campaign that is soon decided
+    page.locator("#plan-rate").fill("32")  # a campaign that is soon decided
     page.evaluate(WATCH_VERDICT)
     page.click("#plan-form button.main")
     visitor.wait_for("#verdict [aria-label=Verdict]", 125)
@@ -100,6 +100,11 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
     assert surer[0].startswith("Go, not sure yet")
     assert "Of 12 simulated campaigns" in surer[0]
     check_look()
+    page.locator("#plan-traffic").fill("8000")  # what is shown is the answer to other inputs now
+    assert page.locator("#set-up").is_hidden()
+    assert "simulate again" in page.inner_text("#verdict .outdated")
+    page.click("#plan-form button.main")
+    visitor.wait_for("#verdict [aria-label=Verdict]", 125)
     visitor.follow("#set-up")
     assert "As planned: the method is unmix" in page.inner_text(".note")
     page.fill("#new-name", name)

@@ -83,52 +83,33 @@ function sentence(found) {
   return [found.error, ...details.slice(0, 5)].join(" ");
 }
 
-// Sliders whose steps are equal factors: 1, 2, 5, 10, ... are as far apart from each other.
-function valueOf(input) {
-  const place = Number(input.value);
-  if (input.dataset.scale !== "log") return place;
-  const [low, high] = [Number(input.dataset.low), Number(input.dataset.high)];
-  return Number((low * (high / low) ** (place / 100)).toPrecision(2));
-}
-
-function inWords(input) {
-  const value = valueOf(input);
-  if (input.dataset.unit === "hours") return hours(value);
-  const unit = input.dataset.unit ?? "";
-  const plural = unit === "weeks" && value === 1 ? "week" : unit;
-  return value.toLocaleString("en") + (plural === "%" ? "%" : plural ? ` ${plural}` : "");
-}
-
 function hours(value) {
   const [number, unit] = value < 48 ? [Math.round(value), "hour"] : [Math.round(value / 24), "day"];
   return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
 
-function setUpSliders(form) {
-  for (const input of form.querySelectorAll("input[type=range]")) {
-    const output = form.querySelector(`output[for="${input.id}"]`);
-    const show = () => {
-      output.textContent = inWords(input);
-      input.setAttribute("aria-valuetext", inWords(input));
-    };
-    input.addEventListener("input", show);
-    show();
-  }
+// The verdict of other inputs is marked, and cannot be set up.
+function markOutdated(form, verdict, after) {
+  form.addEventListener("input", () => {
+    if (!verdict.firstElementChild || verdict.querySelector(".outdated")) return;
+    after.hidden = true;
+    verdict.prepend(element("p", "This is the answer to other inputs; simulate again.", "soft outdated"));
+  });
 }
 
 function setUpPlan(form) {
-  setUpSliders(form);
   const verdict = document.getElementById("verdict");
   const after = document.getElementById("after-plan");
+  markOutdated(form, verdict, after);
   onSubmit(form, async (_, refuse) => {
-    const at = (name) => valueOf(form.elements[name]);
+    const at = (name) => Number(form.elements[name].value);
     const question = {
       options: at("options"),
       rate: at("rate") / 100,
       lift: `${at("lift")}%`,
       traffic: `${at("traffic")} per day`,
-      late: hours(at("late")),
-      run_for: `${at("weeks")} weeks`,
+      late: form.elements.late.value.trim(),
+      run_for: form.elements.run_for.value.trim(),
       bucket: form.elements.bucket.value,
     };
     if (form.elements.status_quo.value) question.status_quo = form.elements.status_quo.value;
@@ -165,22 +146,23 @@ function inShort(history) {
 }
 
 function setUpRegionPlan(form) {
-  setUpSliders(form);
   const verdict = document.getElementById("verdict");
   const after = document.getElementById("after-plan");
+  markOutdated(form, verdict, after);
   onSubmit(form, async (_, refuse) => {
     after.hidden = true;
     verdict.replaceChildren();
     const history = await readHistory(form);
     document.getElementById("history-read").textContent = inShort(history);
     if (history.regions.length < 2) return refuse("The file has no column region with two or more regions in it.");
-    const late = hours(valueOf(form.elements.late));
+    const late = form.elements.late.value.trim();
+    const isMean = /^[0-9.,]+ [a-z]+$/i.test(late);
     const question = {
-      options: valueOf(form.elements.options),
+      options: Number(form.elements.options.value),
       regions: history.regions.length,
-      lift: valueOf(form.elements.lift) / 100,
-      late: form.elements.sure.checked ? late : `about ${late}`,
-      run_for: `${valueOf(form.elements.weeks)} weeks`,
+      lift: Number(form.elements.lift.value) / 100,
+      late: form.elements.sure.checked || !isMean ? late : `about ${late}`,
+      run_for: form.elements.run_for.value.trim(),
       history: history.rows,
     };
     verdict.replaceChildren(element("p", "Simulating; this takes half a minute …", "soft"));
