@@ -210,7 +210,7 @@ def test_every_act(visitor, site):
     page.wait_for_selector("#now[data-state=archived]")
     visitor.act("reopen", "twelve")
     page.wait_for_selector("#now[data-state=running]")
-    visitor.follow("text=History")
+    visitor.follow(".downloads >> text=History")
     page.select_option("#kind", "people")
     visitor.follow(".filter button")
     told = page.inner_text(".history")

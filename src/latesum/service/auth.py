@@ -66,13 +66,7 @@ _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same
 
 
 class Holders:
-    """Who holds a valid token, and who has a session: looked up by the hash of what was sent.
-
-    Args:
-        store: Where both are kept.
-        lasts: How long a session lasts.
-        thread: Where they are looked up.
-    """
+    """Who holds a valid token, and who has a session: looked up by the hash of what was sent."""
 
     def __init__(self, store: Store, lasts: timedelta, thread: Executor) -> None:
         self._tokens = Tokens(store)

@@ -137,12 +137,9 @@ class CachedCampaign:
     def decide(
         self, bucket: When | None = None, region: str | None = "", *, ahead: bool = True
     ) -> tuple[list[OptionAnswer], int]:
-        """The decisions for a bucket, with the winner that can be kept, and the newest event.
+        """The decisions for a bucket, or now, in a region or (None) in all; and the newest event.
 
-        Args:
-            bucket: Which; now without.
-            region: A region; None for all of them.
-            ahead: Whether a bucket that has not begun may be decided.
+        Unless `ahead`, a bucket that has not begun is not decided.
         """
         if bucket is not None and not ahead:
             self._check_begun(bucket)
@@ -195,10 +192,6 @@ class CachedCampaign:
 
         To make one takes as long as the campaign has buckets. It is made anew when the log has
         another event, when the present bucket ends and, where that matters, after a minute.
-
-        Args:
-            head: The newest event of the log, if it is known.
-            of_any_age: Whether one that is older will do, as in a list.
         """
         kept = self._status
         if kept is not None and time.monotonic() - self._made < self.configuration.status_kept:
@@ -253,13 +246,7 @@ class CampaignCache:
     async def statuses(
         self, *, archived: bool = False, of_any_age: bool = True, pause: float = 0.0
     ) -> list[Status]:
-        """The status of every campaign that was not moved away, oldest first.
-
-        Args:
-            archived: Those in the archive too.
-            of_any_age: Whether older ones will do.
-            pause: Seconds between two of them, so that those who wait for something come first.
-        """
+        """The status of every campaign that was not moved away, oldest first."""
         heads = await self.workers.run(self.workers.readers, self.store.campaigns)
         found = []
         for each in heads:
@@ -301,14 +288,7 @@ def glance_at(status: Status) -> Glance:
 def select(
     statuses: Iterable[Status], search: str, state: CampaignStatus | None, glance: Glance | None
 ) -> list[Status]:
-    """The campaigns of a list that are looked for, the worst first and then the newest first.
-
-    Args:
-        statuses: All of them, oldest first.
-        search: A part of the name or of an option's name, in any case.
-        state: How the campaign is.
-        glance: The worst of its findings.
-    """
+    """The campaigns of a list that are looked for, the worst first and then the newest first."""
     text = search.strip().casefold()
     found = [
         each

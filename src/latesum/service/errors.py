@@ -200,10 +200,6 @@ def refusal_of(error: BaseException) -> Refused:
 def problem_text(problem: Any, where: str | None = None) -> str:
     """The sentence for a problem that pydantic found.
 
-    Args:
-        problem: One of a `ValidationError`'s `errors()`.
-        where: The place of the value; by default it is found in the problem.
-
     >>> problem_text({"type": "missing", "loc": ("body", "why"), "msg": "Field required"})
     'why: it is missing.'
     """

@@ -36,12 +36,7 @@ _UNKNOWN = Decided("not known yet", "Once totals of the options are in.")
 
 
 class Forecasts:
-    """The forecasts of campaigns that were looked at.
-
-    Args:
-        jobs: Where it is simulated.
-        every: The seconds between two forecasts of a campaign.
-    """
+    """The forecasts of campaigns that were looked at."""
 
     def __init__(self, jobs: Jobs, every: float) -> None:
         self._jobs = jobs

@@ -49,16 +49,7 @@ _NICENESS = 5
 
 
 class Upload(NamedTuple):
-    """What was sent, and by whom.
-
-    Args:
-        kind: The type of the body: JSON, or that of a file.
-        form: How a file is written, as `FileForm.to_json` has it.
-        by: Who sent it.
-        overwrite_final, allow_out_of_range, skip_unknown: As for `import_totals`.
-        dry_run: Whether nothing is to be written.
-        remember: Whether the next file is read as this one.
-    """
+    """What was sent, and by whom."""
 
     kind: str
     form: dict[str, Any]
@@ -192,14 +183,7 @@ def _answer(found: Imported, sent: Upload) -> tuple[int, dict[str, Any]]:
 
 
 def do(kind: str, given: dict[str, Any], body: bytes, tell: Tell) -> tuple[int, Any]:
-    """The status and the content of the answer to a job, also of one that is refused.
-
-    Args:
-        kind: What to do.
-        given: What it needs.
-        body: A file.
-        tell: Takes what is known before the answer is complete.
-    """
+    """The status and the content of the answer to a job, also of one that is refused."""
     try:
         return _KINDS[kind](given, body, tell)
     except MemoryError:

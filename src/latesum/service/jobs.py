@@ -79,15 +79,7 @@ class Jobs:
         owner: str,
         on_news: OnNews | None = None,
     ) -> Answer:
-        """Do a job in a process of its own; where the one who waits is cancelled, it is killed.
-
-        Args:
-            kind: What to do.
-            given: What it needs, as JSON values.
-            body: A file.
-            owner: The token that asks; its other jobs come first.
-            on_news: Called with what is known before the answer is complete.
-        """
+        """Do a job in a process of its own; where the one who waits is cancelled, it is killed."""
         waiting = sum(self._waiting.values())
         if waiting >= MAX_WAITING or self._waiting[owner] >= MAX_WAITING_OF_ONE:
             raise Refused(

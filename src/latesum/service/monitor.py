@@ -50,11 +50,6 @@ def message(before: Told | None, status: Status, site: str | None) -> dict[str, 
     """What is sent of a campaign after what was last told of it; None if there is nothing to say.
 
     The first time only what is wrong is said: the campaign may be over for long.
-
-    Args:
-        before: What was last told.
-        status: The campaign now.
-        site: The address of the page, for a link.
     """
     now = present(status)
     known = Told([], now.winner, now.over) if before is None else before
@@ -84,14 +79,7 @@ def message(before: Told | None, status: Status, site: str | None) -> dict[str, 
 
 
 class Monitor:
-    """Makes the statuses of all campaigns anew, again and again, and tells webhooks of changes.
-
-    Args:
-        campaigns: The campaigns of the service.
-        webhooks: Where changes are told.
-        poster: What sends.
-        thread: Where the store is asked.
-    """
+    """Makes the statuses of all campaigns anew, again and again, and tells webhooks of changes."""
 
     def __init__(
         self, campaigns: CampaignCache, webhooks: Webhooks, poster: Poster, thread: Executor

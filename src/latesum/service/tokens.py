@@ -172,9 +172,6 @@ class Session(NamedTuple):
 class Sessions:
     """The sessions of a store.
 
-    Args:
-        store: Where they are kept.
-
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Store(folder.name + "/campaigns.db") as store:

@@ -74,10 +74,6 @@ class Webhook(NamedTuple):
 class Webhooks:
     """The webhooks of a store.
 
-    Args:
-        store: Where they are kept.
-        networks: Private networks to which alerts may be sent.
-
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Store(folder.name + "/campaigns.db") as store:
@@ -124,11 +120,7 @@ class Webhooks:
             return [webhook_of_row(row) for row in rows]
 
     def remove(self, id: str) -> None:
-        """Send nothing more there.
-
-        Args:
-            id: The webhook's id.
-        """
+        """Send nothing more there."""
         known_name(id, [each.id for each in self.all()], "webhook")
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         with self._engine.connect().execution_options(latesum_write=True) as connection:
@@ -136,12 +128,7 @@ class Webhooks:
             connection.commit()
 
     def keep_told(self, webhook: Webhook, told: str) -> None:
-        """Keep what a webhook has taken; another service may have told it something else meanwhile.
-
-        Args:
-            webhook: As it was read before.
-            told: What it was told of each campaign, as JSON.
-        """
+        """Keep what a webhook has taken, unless another service has told it more meanwhile."""
         its = (_webhooks.c.id == webhook.id, _webhooks.c.told == webhook.told)
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             connection.execute(update(_webhooks).where(*its).values(told=told))
@@ -156,10 +143,6 @@ def webhook_of_row(row: Any) -> Webhook:
 
 def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult:
     """The parts of an address to which alerts may be sent, or a refusal; no name is looked up here.
-
-    Args:
-        address: Where alerts are to be sent.
-        networks: Private networks to which they may be sent.
 
     >>> check_address("https://hooks.example.com/x").hostname
     'hooks.example.com'
@@ -187,12 +170,7 @@ def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult
 
 
 def resolve(parts: SplitResult, networks: Sequence[Network] = ()) -> str:
-    """The address of the host of a webhook, if every address that its name has is allowed.
-
-    Args:
-        parts: Of the webhook's address.
-        networks: Private networks to which alerts may be sent.
-    """
+    """The address of the host of a webhook, if every address that its name has is allowed."""
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
@@ -232,11 +210,6 @@ def _is_special(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 def signature(secret: str, timestamp: str, body: str) -> str:
     """What proves that a message is ours: HMAC-SHA256 of the time and the body.
 
-    Args:
-        secret: The webhook's secret.
-        timestamp: Seconds since 1970, as in the header.
-        body: As it is sent.
-
     >>> signature("s", "0", "{}")[:12]
     'v1=e79b1f685'
     """
@@ -245,12 +218,7 @@ def signature(secret: str, timestamp: str, body: str) -> str:
 
 
 class Poster:
-    """Sends messages to webhooks, to the addresses that were checked and nowhere else.
-
-    Args:
-        networks: Private networks to which messages may be sent.
-        thread: Where names are looked up.
-    """
+    """Sends messages to webhooks, to the addresses that were checked and nowhere else."""
 
     def __init__(self, networks: Sequence[Network], thread: Executor) -> None:
         self._networks = networks
