@@ -1,6 +1,6 @@
 """Regret of the market model, and coverage of its intervals, in many worlds.
 
-    python studies/market_study.py "late options" --world "A, best 2 times as late" --replications 60
+    python studies/market_study.py "late options" --world "A, best 2 times as late" --seed 1
 
 Results are kept in a folder, so that a study that was stopped resumes. The same seed gives the same
 tables.

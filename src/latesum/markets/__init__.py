@@ -1,4 +1,4 @@
-"""Markets: totals of one stream or several regions, with weekdays, drift and late sales, in one model.
+"""Markets: totals of one stream or several regions, with weekdays, drift and late sales.
 
 Rows in, decisions and posteriors out: pure functions of the rows, the config and the seed, with no
 state to save. A revised total, a missing one or a late one is just another row.

@@ -14,7 +14,7 @@ _REST = 1e-4
 
 @compiled
 def arrived_shares(mean, most, table):  # type: ignore[no-untyped-def]
-    """G_0, G_1, ...: the share of a bucket's sales that arrived by the end of the l-th one after it.
+    """G_0, G_1, ...: the share of a bucket's sales that arrived by the end of the l-th after it.
 
     A visitor comes at a uniform time of the bucket, so that the time to that end is uniform on
     (l, l + 1): G_l = 1 - (integral of P(delay > u) from l to l + 1). `table` is A, the integral of
@@ -40,7 +40,8 @@ def arrival_mix(mean, table, by_decision, exposure, shares, before):  # type: ig
     """X of all buckets, and the share of each bucket's arrivals that comes from before the first.
 
     Dated by arrival: X[r,t,i] = sum_l g_l e[r,t-l] p[r,t-l,i], with `before` (regions x options) in
-    place of e p in all buckets before the first. Dated by decision: X[r,t,i] = G_age e[r,t] p[r,t,i].
+    place of e p in all buckets before the first. Dated by decision: X[r,t,i] = G_age e[r,t]
+    p[r,t,i].
     """
     buckets, regions, options = shares.shape
     arrived = arrived_shares(mean, max(buckets, 1), table)

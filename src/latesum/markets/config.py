@@ -22,8 +22,8 @@ CERTAINTY = {"known": 0.1, "guess": 0.7}
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
 MAX_OPTIONS = 50
 MAX_REGIONS = 200
-#: The prior probability that one option's sales are later (or earlier) than the others', with regions
-#: and on one stream: what it costs where delays are equal is larger on one stream.
+#: The prior probability that one option's sales are later (or earlier) than the others', with
+#: regions and on one stream: what it costs where delays are equal is larger on one stream.
 DIFFERING_DELAYS, DIFFERING_DELAYS_ONE_STREAM = 0.4, 0.33
 
 
@@ -66,19 +66,23 @@ class MarketConfig:
         regions: The names of the regions; one stream has one region without a name.
         delay: How late sales are.
         status_quo: What ran before the first row: an option, `NOTHING`, or `NOT_KNOWN`.
-        pattern: The repeating pattern: "weekday" for daily buckets, "workday" for those of five days,
-            "hour" for hourly ones (hours of the day and days of the week), or "none".
-        phase: Where in the pattern bucket 0 lies: its weekday from Monday = 0, or its hour in the week.
-        holidays: The buckets that are unlike the others, negative ones in the history; they count less.
-        novelty: How far an option's effect may walk in a bucket (0.01: by 1%); 0 for effects that stay.
+        pattern: The repeating pattern: "weekday" for daily buckets, "workday" for those of five
+            days, "hour" for hourly ones (hours of the day and days of the week), or "none".
+        phase: Where in the pattern bucket 0 lies: its weekday from Monday = 0, or its hour in the
+            week.
+        holidays: The buckets that are unlike the others, negative ones in the history; they count
+            less.
+        novelty: How far an option's effect may walk in a bucket (0.01: by 1%); 0 for effects that
+            stay.
         dated: Whether a sale is in the total of the bucket in which it arrived, or of the one in
             which its visitor came ("decision"; such totals grow for a while).
         amounts: "counts" of sales, or "money", whose dispersion is learned.
-        differing_delays: The prior probability that the sales of one option are later or earlier than
-            those of the others; 0 where all are surely equal. None is 0.4 with several regions and
-            0.33 on one stream; on one stream without visitors it is 0, because there totals cannot
-            show it.
-        rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the noise.
+        differing_delays: The prior probability that the sales of one option are later or earlier
+            than those of the others; 0 where all are surely equal. None is 0.4 with several regions
+            and 0.33 on one stream; on one stream without visitors it is 0, because there totals
+            cannot show it.
+        rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the
+            noise.
         report_lag: After how many buckets totals become known.
         period: For how many buckets a choice stays, at least; None follows the given delay.
         seed: What the draws come from.
@@ -160,8 +164,8 @@ class MarketConfig:
     def sweep(self) -> int:
         """How many periods the first sweep has, in which every option is shown in some region.
 
-        Where totals are reported late it is longer, so that something of each period is known at its
-        end.
+        Where totals are reported late it is longer, so that something of each period is known at
+        its end.
 
         >>> MarketConfig(("a", "b", "c"), 90, regions=("north", "south")).sweep
         2

@@ -1,20 +1,21 @@
 """The Kalman filter of a market, compiled.
 
 Common states g, in this order: the options' effects theta; the pattern w; where there are several
-regions, the common level d and the common shock c. States of a region: where there are several, what
-is special to it in the effects (delta) and in the pattern (w_r); its level a.
+regions, the common level d and the common shock c. States of a region: where there are several,
+what is special to it in the effects (delta) and in the pattern (w_r); its level a.
 
     eta[r,t]  = log sum_i X[r,t,i] exp(theta_i + delta_ri) + w_t + w_rt + d_t + c_t + a_rt
     y[r,t]   ~ mean m = exp(eta), variance phi m + tau^2 m^2
 
-An observation is linear in the states around what is expected: nu = (y - m)/m has the mean h'(x - x^)
-and the variance V = phi/m + tau^2, h the gradient of eta (Durbin and Koopman's working observation).
+An observation is linear in the states around what is expected: nu = (y - m)/m has the mean h'(x -
+x^) and the variance V = phi/m + tau^2, h the gradient of eta (Durbin and Koopman's working
+observation).
 
-Regions know of each other by the common states alone: x_r = own_mean_r + slopes_r g + error with the
-covariance own_covariance_r. An observation of one region leaves all of this as it is in the others, so
-that it costs the square of the states of one region, however many there are. Where g does not move
-this is exact. Where it moves, what is left uncertain of the old states given the new ones is common to
-all regions, and is kept as if it were each region's own.
+Regions know of each other by the common states alone: x_r = own_mean_r + slopes_r g + error with
+the covariance own_covariance_r. An observation of one region leaves all of this as it is in the
+others, so that it costs the square of the states of one region, however many there are. Where g
+does not move this is exact. Where it moves, what is left uncertain of the old states given the new
+ones is common to all regions, and is kept as if it were each region's own.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _NEXT_TO_NOTHING = 1e-12
 
 
 class Fit(NamedTuple):
-    """The states after the last bucket, and nu / sqrt(S) of every total (NaN where there is none)."""
+    """The states after the last bucket, and nu / sqrt(S) of every total (NaN without one)."""
 
     mean: Any
     covariance: Any
@@ -51,11 +52,13 @@ class Fit(NamedTuple):
 
 
 @compiled
-def filter_market(totals, mix, extra, positions, patterns, sizes, levels, level_sds):  # type: ignore[no-untyped-def]
+def filter_market(  # type: ignore[no-untyped-def]
+    totals, mix, extra, positions, patterns, sizes, levels, level_sds
+):
     """The states after all totals, and the log-likelihood.
 
-    `mix` is X, `extra` is added to V, `positions` are the parts of the pattern that each bucket has,
-    `levels` and `level_sds` the prior of the regions' levels.
+    `mix` is X, `extra` is added to V, `positions` are the parts of the pattern that each bucket
+    has, `levels` and `level_sds` the prior of the regions' levels.
     """
     buckets, regions, options = mix.shape
     fit, gains = _prior(buckets, regions, options, patterns, sizes, levels, level_sds)
@@ -80,7 +83,9 @@ def filter_market(totals, mix, extra, positions, patterns, sizes, levels, level_
 
 
 @compiled
-def _prior(buckets, regions, options, patterns, sizes, levels, level_sds):  # type: ignore[no-untyped-def]
+def _prior(  # type: ignore[no-untyped-def]
+    buckets, regions, options, patterns, sizes, levels, level_sds
+):
     """The states before the first bucket, and what the common ones gain in variance per bucket."""
     several = regions > 1
     common = options + patterns + (2 if several else 0)
@@ -202,7 +207,7 @@ def _observe(fit, region, at, nu, noise, on_common, on_own):  # type: ignore[no-
 
 @compiled
 def _move_common(fit, moving, gains, kept):  # type: ignore[no-untyped-def]
-    """Let the common states move by a bucket: of the last one, the shock, the share `kept` stays."""
+    """Let the common states move by a bucket; of the shock, the last one, `kept` stays."""
     mean, covariance = fit.mean, fit.covariance
     common, count = len(mean), len(moving)
     crossed, left = np.empty((count, common)), np.empty((count, count))

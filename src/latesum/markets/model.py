@@ -1,8 +1,8 @@
 """The posterior of a market: a mixture over explanations of how late each option's sales are.
 
-"All equally late", "option i is r times as late as the others", a delay of two parts, and, where the
-status quo is not known, "nothing ran before": each explanation is one pass of the filter, and counts by
-its prior probability and by how likely it makes the totals (a Gaussian sum).
+"All equally late", "option i is r times as late as the others", a delay of two parts, and, where
+the status quo is not known, "nothing ran before": each explanation is one pass of the filter, and
+counts by its prior probability and by how likely it makes the totals (a Gaussian sum).
 """
 
 from __future__ import annotations
@@ -317,7 +317,7 @@ def _positions(first: int, end: int, pattern: str, phase: int) -> NDArray[np.int
 
 
 def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
-    """The share of a bucket's arrivals that a holiday may have changed: its own, or its visitors'."""
+    """The share of a bucket's arrivals that a holiday may have changed."""
     fading = np.exp(-1 / delay)
     touched, result = 0.0, np.empty(len(holiday))
     for at, is_holiday in enumerate(holiday):

@@ -88,7 +88,8 @@ class Panel:
                 serves all decisions.
 
         >>> config = MarketConfig(("old", "new"), 90, status_quo="old")
-        >>> rows = [RegionRow("", -2, 900, "old", 31), RegionRow("", 0, 1000, {"old": 0.3, "new": 0.7}, 40)]
+        >>> both = {"old": 0.3, "new": 0.7}
+        >>> rows = [RegionRow("", -2, 900, "old", 31), RegionRow("", 0, 1000, both, 40)]
         >>> Panel.of(rows, config, 1).totals.ravel()
         array([31., nan, 40.])
         """

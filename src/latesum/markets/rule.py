@@ -24,7 +24,8 @@ Floats = NDArray[np.float64]
 
 #: How much of the uncertainty is drawn from.
 KAPPA = 0.5
-#: A visit goes on, and people hear of it, from this probability on that the option is late and best, ...
+#: A visit goes on, and people hear of it, from this probability on that the option is late and
+#: best, ...
 LATE_AND_BEST = 0.05
 #: ... until it has lasted for this many of its delays.
 _DELAYS_NEEDED = 4.0
@@ -58,11 +59,12 @@ class RegionChoice(NamedTuple):
 
     Args:
         option: Its name.
-        purpose: "sweep" tries every option once; "draw" was drawn because it may be best; "late" goes
-            on because it may be best, and only late; "continue" goes on with what began before; "best"
-            has the highest mean, after the horizon.
+        purpose: "sweep" tries every option once; "draw" was drawn because it may be best; "late"
+            goes on because it may be best, and only late; "continue" goes on with what began
+            before; "best" has the highest mean, after the horizon.
         until: The bucket in which it is decided again.
-        chance: How probable it is that this option is the region's best; NaN where no fit was needed.
+        chance: How probable it is that this option is the region's best; NaN where no fit was
+            needed.
         late: Why it goes on, where that is because it may be late.
     """
 
@@ -88,8 +90,8 @@ def decide(
         bucket: The bucket that is decided, from 0 on.
         config: The market's.
         barred: Options that must not be shown, by region; those in "*" in no region.
-        asked: The earlier buckets for which a decision was asked for; None for all of them. A decision
-            that was due in another bucket is taken in the next of these.
+        asked: The earlier buckets for which a decision was asked for; None for all of them. A
+            decision that was due in another bucket is taken in the next of these.
 
     >>> from latesum.markets import DelayPrior
     >>> config = MarketConfig(
@@ -130,7 +132,8 @@ def decide_panel(
         config: The market's.
         allowed: What may be shown, by region and option.
         chances: Whether the chance to be best is computed; it takes longer than the decision.
-        found: The posterior of the rows, where it is known; otherwise it is computed if it is needed.
+        found: The posterior of the rows, where it is known; otherwise it is computed if it is
+            needed.
         asked: The earlier buckets for which a decision was asked for; None for all of them.
     """
     options, regions = config.options, range(len(config.regions))
@@ -179,10 +182,10 @@ def _present_period(bucket: int, period: int, asked: Iterable[int] | None) -> tu
 
 
 def unknown_options(panel: Panel, config: MarketConfig) -> list[int]:
-    """The options that the sweep shows: not those that a history has shown for two weeks or more in all regions.
+    """The options that the sweep shows: not those that a history has shown for two weeks or more.
 
-    Where the sweep would not be shorter without them, it shows all: in several regions at the same time, which is
-    what makes options comparable.
+    Where the sweep would not be shorter without them, it shows all: in several regions at the same
+    time, which is what makes options comparable.
 
     Args:
         panel: The rows.
@@ -213,8 +216,8 @@ def sweep_of(panel: Panel, config: MarketConfig) -> int:
 def swept(panel: Panel, config: MarketConfig, number: int) -> list[int]:
     """What every region shows in a period of the sweep.
 
-    Region k in order of size shows option perm[(k + j R) mod K] in period j, so that all options are shown
-    after ceil(K / R) periods.
+    Region k in order of size shows option perm[(k + j R) mod K] in period j, so that all options
+    are shown after ceil(K / R) periods.
 
     Args:
         panel: The rows, for the regions' sizes.
@@ -240,7 +243,7 @@ def _choose(
     may: NDArray[np.bool_],
     chances: bool,
 ) -> RegionChoice:
-    """The best option of a draw from the mixture; or the present one, while it may be best and late."""
+    """The best option of a draw; or the present one, while it may be the best and late."""
     means, covariances = found.components(region)
     mean, _ = moments(found.weights, means, covariances)
     remaining = max(0, config.horizon - bucket)
@@ -278,7 +281,7 @@ def late_and_best(
     region: int | None = None,
     may: NDArray[np.bool_] | None = None,
 ) -> LateOption | None:
-    """Whether the mixture gives weight to "this option is the best, and late"; None where it does not.
+    """What the mixture says of "this option is the best, and late"; None where that is unlikely.
 
     Args:
         found: The posterior.

@@ -1,9 +1,9 @@
 """Learning the hyperparameters: once a week, one round of coordinate search.
 
 The search starts from the values of the week before. That it is a function of the rows alone, it is
-defined as a replay over the ends of buckets: the first search is at the start of the campaign, or as soon as
-14 buckets are known, and the next ones whenever seven more are, of hours a quarter more. What was found is remembered by the rows it
-was found from, so that a decision repeats no search.
+defined as a replay over the ends of buckets: the first search is at the start of the campaign, or
+as soon as 14 buckets are known, and the next ones whenever seven more are, of hours a quarter more.
+What was found is remembered by the rows it was found from, so that a decision repeats no search.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def defaults(panel: Panel, config: MarketConfig) -> Hyperparameters:
 
 
 def learned(panel: Panel, config: MarketConfig) -> Hyperparameters:
-    """The hyperparameters after all rows of a panel: a function of the rows, whatever is remembered.
+    """The hyperparameters after all rows of a panel: a function of the rows alone.
 
     Args:
         panel: The rows.

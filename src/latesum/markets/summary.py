@@ -1,4 +1,4 @@
-"""What people read of a market: effects with intervals, a winner, late options, outliers, warnings."""
+"""What people read of a market: effects, a winner, late options, outliers, warnings."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from latesum.markets.search import FIRST_SEARCH, posterior
 
 Floats = NDArray[np.float64]
 
-#: Intervals after adaptive choices are a little too narrow: the reported sd is this times the model's,
-#: ...
+#: Intervals after adaptive choices are a little too narrow: the reported sd is this times the
+#: model's, ...
 WIDER = 1.1
 #: ... or this, on one stream whose demand is not known.
 WIDER_WITHOUT_ROUNDS = 1.3
 #: From this walk per bucket on, one stream loses half of what an equal split loses.
 NOISY_WALK = 0.04
-#: Effects seem to change where letting them walk by this much a bucket makes the rows likelier by this
-#: much (log).
+#: Effects seem to change where letting them walk by this much a bucket makes the rows likelier by
+#: this much (log).
 _CHANGING, _LIKELIER = 0.01, 2.0
-#: A winner is as good as the best with this probability, and an option that is so with less than that
-#: is out of the race.
+#: A winner is as good as the best with this probability, and an option that is so with less than
+#: that is out of the race.
 WINS, _OUT = 0.95, 0.05
 _EFFECT_DRAWS, _WINNER_DRAWS = 4000, 2000
 #: The children of a market's seed that probabilities are drawn from.
@@ -81,13 +81,14 @@ class MarketSummary(NamedTuple):
     Args:
         effects: Over all regions, weighted by their sizes.
         by_region: The same, for each region.
-        pattern: How much more arrives than on average, by weekday (or hour, then weekday), as shares.
+        pattern: How much more arrives than on average, by weekday (or hour, then weekday), as
+            shares.
         delay: The learned mean delay in buckets.
         late_options: The options that may be the best and only late; none is no all-clear.
         walk: How far the level walks in a bucket, as a share.
         noise: The noise of a bucket besides that of counting, as a share.
-        outliers: The totals that counted as 3.5 standard deviations because they were further off, and
-            by how many they were above (or below) what was expected, by region and bucket.
+        outliers: The totals that counted as 3.5 standard deviations because they were further off,
+            and by how many they were above (or below) what was expected, by region and bucket.
         origins: The share of each option in a total, by region and bucket.
         warnings: What a user should know before relying on the rest.
     """
@@ -262,27 +263,28 @@ def _origins(
 def _warnings(panel: Panel, found: Posterior, config: MarketConfig, walk: float) -> Iterable[str]:
     if int(panel.known.sum()) < FIRST_SEARCH:
         yield (
-            f"Fewer than {FIRST_SEARCH} totals are known, so the noise, the drift and the delay are "
-            "those that are usual; a history (totals from before the start) would show them."
+            f"Fewer than {FIRST_SEARCH} totals are known, so the noise, the drift and the delay "
+            "are those that are usual; a history (totals from before the start) would show them."
         )
     if (noisy := _noisy(walk, config)) is not None:
         yield noisy
     if not config.novelty and _seem_to_change(panel, found, config):
         yield (
-            "The options' effects seem to change over time, and this policy takes them to stay: it can "
-            "end on an option that is no longer the best. Tell it novelty, or finish the campaign and "
-            "start a new one."
+            "The options' effects seem to change over time, and this policy takes them to stay: it "
+            "can end on an option that is no longer the best. Tell it novelty, or finish the "
+            "campaign and start a new one."
         )
     given = config.delay.mean
     if not 0.67 < found.hyper.delay / given < 1.5:
         yield (
-            f"The delay is about {found.hyper.delay / given:.2g} times the one that was given; set up a "
-            "new campaign with it, because the time between two changes follows the given delay."
+            f"The delay is about {found.hyper.delay / given:.2g} times the one that was given; set "
+            "up a new campaign with it, because the time between two changes follows the given "
+            "delay."
         )
     if config.differing_delays is None and not config.delays_may_differ:
         yield (
-            "All options are taken to be late in the same way: one stream without visitors cannot tell "
-            "a late option from a bad one."
+            "All options are taken to be late in the same way: one stream without visitors cannot "
+            "tell a late option from a bad one."
         )
 
 

@@ -19,8 +19,8 @@ WEEK = 7
 def regression(outcome: Floats, design: Floats, clusters: Integers) -> tuple[Floats, Floats]:
     """Ordinary least squares: estimates, and standard errors clustered as statsmodels does.
 
-    >>> estimates, _ = regression(np.array([1.0, 2, 3, 5]), np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]]),
-    ...     np.array([0, 0, 1, 1]))
+    >>> design = np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]])
+    >>> estimates, _ = regression(np.array([1.0, 2, 3, 5]), design, np.array([0, 0, 1, 1]))
     >>> estimates.round(3)
     array([0.8, 1.3])
     """

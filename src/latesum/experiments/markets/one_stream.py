@@ -38,7 +38,8 @@ class Switchback(Policy):
         mean_delay: The mean delay in rounds.
         shape: A law of delays, of which only the shape counts; without it, exponential.
         bucket: The rounds between two decisions; 0 for some of its own.
-        status_quo: What ran until the start: an arm, "other" (no arm, or not known), or None (nothing).
+        status_quo: What ran until the start: an arm, "other" (no arm, or not known), or None
+            (nothing).
         history: What was played before the start in parts of a bucket: arm, rounds and total.
         pattern: The repeating pattern of the buckets: "weekday", or "none".
         differing_delays: How likely it is that one arm's rewards are later than the others'; None
