@@ -33,6 +33,7 @@ from pydantic import (
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
 from latesum._durations import duration_text, parse_duration
+from latesum._plugins import POLICIES
 from latesum.campaigns.buckets import KINDS, Buckets, Every
 from latesum.campaigns.rows import NO_OPTION, Observation, shown_of
 from latesum.campaigns.rows import read_history as read_past_rows
@@ -190,13 +191,12 @@ def _read_regions(value: Any) -> tuple[str, ...]:
 def _read_policy(value: Any, info: ValidationInfo) -> str:
     if value == SWITCHBACK:
         return SWITCHBACK
-    if (
-        isinstance(value, str)
-        and ":" not in value
-        and value not in registry.available("attributed")
-    ):
-        known_name(value, (*registry.available(), SWITCHBACK), "policy")
-    name = registry.checked_name(value)
+    try:
+        name = registry.checked_name(value)
+    except InvalidInput:
+        if isinstance(value, str) and ":" not in value and value not in POLICIES.names():
+            known_name(value, (*registry.available(), SWITCHBACK), "policy")
+        raise
     if info.data.get("regions"):
         raise InvalidInput(
             f"{name} decides for one stream; a campaign with regions has the policy switchback."

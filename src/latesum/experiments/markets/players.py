@@ -225,6 +225,7 @@ OWN = ("switchback", "half-time-test", "geo-test", "equal-split", "always")
 def player(text: str, world: MarketWorld, seed: int) -> Player:
     """What a text names, in a market: a name of `OWN` or of a policy, with parameters in brackets.
 
+    >>> from latesum.simulation.market import Market
     >>> world = Market(buckets=30).start(np.random.SeedSequence(1))
     >>> player("always(option=2)", world, 1).decide(0)
     [2]
