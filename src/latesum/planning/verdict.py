@@ -165,19 +165,22 @@ def analyze(
 
 def late_best(scenarios: Sequence[Scenario]) -> str:
     """How often the best option is found where it is later than the others, in a sentence."""
-    by_truth = {each.truth: each.row for each in scenarios}
-    rows = {factor: by_truth.get(_LATE_BEST.format(factor)) for factor in LATE_BEST}
-    shares = [
-        f"{row.finds_best.value:.0%} of runs where it is {factor:g} times as late"
-        for factor, row in rows.items()
-        if row is not None
-    ]
-    if not shares:
+    by_truth = {each.truth: each for each in scenarios}
+    names = {_LATE_BEST.format(factor): factor for factor in LATE_BEST}
+    found = [(names[truth], each) for truth, each in by_truth.items() if truth in names]
+    if not found:
         return ""
-    label = next(row.label for row in rows.values() if row is not None)
+    shares = ", ".join(
+        f"{each.row.finds_best.value:.0%} of runs where it is {factor:g} times as late"
+        for factor, each in found
+    )
+    others = [each.runner_up for _, each in found if each.runner_up is not None]
+    if others:
+        values = ", ".join(f"{other.finds_best.value:.0%}" for other in others)
+        shares += f" ({others[0].label} in {values})"
     return (
-        f"If the best option's rewards come later than the others', {label} finds it in "
-        f"{', '.join(shares)}. Say --equal-delays if all options are surely equally late."
+        f"If the best option's rewards come later than the others', {found[0][1].row.label} finds "
+        f"it in {shares}. Say --equal-delays if all options are surely equally late."
     )
 
 
