@@ -1,7 +1,6 @@
 """A bad network: slow and many connections are closed, and others are answered meanwhile."""
 
 import contextlib
-import json
 import os
 import socket
 import time
@@ -133,30 +132,3 @@ def test_work_that_only_looks_ends_when_its_client_leaves(make_service):
     sent = service.stranger.portal.call(run)
     assert sent[0]["status"] == 499
     assert begun == []
-
-
-def test_a_slow_body_is_refused(make_service):
-    import asyncio
-
-    service = make_service(body_seconds=0.05)
-    sent = []
-
-    async def run():
-        async def receive():
-            await asyncio.sleep(1)
-            return {"type": "http.request", "body": b"x", "more_body": True}
-
-        async def send(message):
-            sent.append(message)
-
-        scope = {
-            "type": "http", "method": "POST", "path": "/login", "raw_path": b"/login",
-            "query_string": b"", "scheme": "http", "headers": [(b"host", b"a")], "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 80), "root_path": "", "http_version": "1.1",
-            "asgi": {"version": "3.0"},
-        }  # fmt: skip
-        await service.app(scope, receive, send)
-
-    service.stranger.portal.call(run)
-    assert sent[0]["status"] == 408
-    assert "took longer" in json.loads(sent[1]["body"])["error"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -203,7 +204,9 @@ def _sent(
 @needs("read", long=True)
 async def status(cached: NamedCampaign, level: Level = 0.95) -> Response:
     """Everything that the page shows: what runs and why, the timeline, the options, its health."""
-    return send((await _status(cached, level)).to_json())
+    found = await _status(cached, level)
+    # A year of hours is a megabyte: to write it down would hold up the loop that answers requests.
+    return send(await cached.read(lambda: json.dumps(found.to_json(), ensure_ascii=False)))
 
 
 async def _status(cached: CachedCampaign, level: float) -> Status:
