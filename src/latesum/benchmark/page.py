@@ -40,7 +40,8 @@ def page(found: Card, others: Sequence[Card]) -> str:
         )
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{_text(found["entry"])} '
-        f"in the latesum benchmark</title><style>{_STYLE}</style><body>{''.join(parts)}</body></html>"
+        f"in the latesum benchmark</title><style>{_STYLE}</style>"
+        f"<body>{''.join(parts)}</body></html>"
     )
 
 
@@ -56,10 +57,10 @@ def _lead(found: Card) -> str:
 def table(columns: Sequence[str], rows: Sequence[tuple[bool, Sequence[str]]]) -> str:
     """A table; rows with True are the entry's own."""
     head = "".join(f"<th>{_text(each)}</th>" for each in columns)
-    body = "".join(
-        f"<tr{' class=own' if own else ''}>{''.join(f'<td>{_text(cell)}</td>' for cell in cells)}</tr>"
-        for own, cells in rows
-    )
+    body = ""
+    for own, cells in rows:
+        inside = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
+        body += f"<tr{' class=own' if own else ''}>{inside}</tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -97,7 +98,8 @@ def _ecdf(cards: Sequence[Card]) -> str:
 
     def point(ratio: float, share: float) -> str:
         across = (min(max(ratio, lowest), highest) - lowest) / (highest - lowest)
-        return f"{left + across * (width - left - 10):.1f},{10 + (1 - share) * (height - bottom - 10):.1f}"
+        x, y = left + across * (width - left - 10), 10 + (1 - share) * (height - bottom - 10)
+        return f"{x:.1f},{y:.1f}"
 
     lines = []
     for each in reversed(cards):

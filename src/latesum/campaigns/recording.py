@@ -73,7 +73,7 @@ class Recorded(NamedTuple):
         return "was " + ", ".join(filter(None, old)) if any(old) else ""
 
     def stops(self, skip_unknown: bool) -> bool:
-        """Whether nothing can be written because of this row, if unknown buckets may be left out."""
+        """Whether this row stops all others, if unknown buckets may be left out."""
         return self.verdict == "conflicting" or (
             self.verdict == "unknown bucket" and not skip_unknown
         )

@@ -241,7 +241,7 @@ class Explanations:
 
     @property
     def longest_plausible(self) -> float:
-        """The longest scale nearly as likely as the believed one, with or without rewards at once."""
+        """The longest scale that is nearly as likely as the believed one."""
         penalty, most = self.believed.penalty, KAPPA / self.believed.misfit
         return max(
             each.scale for each in self.all if each.penalty == penalty and each.deficit <= most
@@ -253,8 +253,9 @@ class Explanations:
         """An explanation that is not refuted and by which the mean of `arm` may be `value`.
 
         It is refuted once it costs more than 2 log min(share / n, t / s): n is what the arm's data
-        are worth in attributed plays, `share` the rounds per arm, s the explanation's scale. To test
-        it takes about s rounds; not to test it, if it is true with odds exp(-cost / 2), costs t.
+        are worth in attributed plays, `share` the rounds per arm, s the explanation's scale. To
+        test it takes about s rounds; not to test it, if it is true with odds exp(-cost / 2),
+        costs t.
         """
         least, misfit = self.believed.cost, self.believed.misfit
         value, plays = min(max(value, 0.0), 0.9999), segments.known[arm] + segments.pending[arm]
@@ -327,7 +328,7 @@ class Explanations:
 def _limit(
     profile: Callable[[float], float], inside: float, step: float, end: float, most: float
 ) -> float:
-    """How far a mean may go from `inside` towards `end`, 0 or 1, while the profile is at most `most`.
+    """How far a mean may go from `inside` to `end`, 0 or 1, while the profile is at most `most`.
 
     The root of the likelihood ratio is nearly a line: the secant's zero, kept in a bracket.
     """

@@ -83,7 +83,8 @@ class Step(NamedTuple):
 def step(segments: Segments, curve: DelayCurve, point: Floats) -> Step:
     """One step from `point`, all totals being known and no weight coming out negative.
 
-    E X is linear around the point: X + theta A mu = sum_g theta_g (A mu)_g + sum_i mu_i (theta A)_i.
+    E X is linear around the point:
+    X + theta A mu = sum_g theta_g (A mu)_g + sum_i mu_i (theta A)_i.
     The solution has sum theta = 1, by a multiplier.
     """
     n_bins, width = curve.bins.shape[1], len(point)

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The model of Unmix, compiled: design, covariance and fit as in `model`, on banded matrices.
 
 A table of segments has per row its start, end, arm, total, whether the total is known (1) and the
@@ -40,7 +41,7 @@ _SEGMENTS_ASSUMED = 5.0
 
 
 @compiled
-def in_flight(n, law, g, offsets, pieces):  # type: ignore[no-untyped-def]
+def in_flight(n, law, g, offsets, pieces):
     """H(n) = E min(delay, n): how many of n plays in a row have not arrived at their end."""
     total = 0.0
     for piece in range(offsets[law, g], offsets[law, g + 1]):
@@ -56,7 +57,7 @@ def in_flight(n, law, g, offsets, pieces):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def arriving(u, v, p, q, law, g, offsets, pieces):  # type: ignore[no-untyped-def]
+def arriving(u, v, p, q, law, g, offsets, pieces):
     """How many plays of [p, q) arrive in [u, v), which begins when they are over."""
     return (
         in_flight(u - p, law, g, offsets, pieces)
@@ -67,7 +68,7 @@ def arriving(u, v, p, q, law, g, offsets, pieces):  # type: ignore[no-untyped-de
 
 
 @compiled
-def fill(first, table, blocks, laws, offsets, pieces, reaches, arrivals):  # type: ignore[no-untyped-def]
+def fill(first, table, blocks, laws, offsets, pieces, reaches, arrivals):
     """Write the arrivals of the segments from `first` on; those before are known."""
     n_bins, n_arms = arrivals.shape[1], arrivals.shape[2] - BAND
     for c in range(first, len(table)):
@@ -95,7 +96,7 @@ def fill(first, table, blocks, laws, offsets, pieces, reaches, arrivals):  # typ
 
 
 @compiled
-def _linearise(c, table, arrivals, point, dispersion, equations):  # type: ignore[no-untyped-def]
+def _linearise(c, table, arrivals, point, dispersion, equations):
     """Write the equation of a segment; what is expected in it, and how much that varies."""
     n_bins = arrivals.shape[1]
     n_arms = len(point) - n_bins
@@ -119,7 +120,7 @@ def _linearise(c, table, arrivals, point, dispersion, equations):  # type: ignor
 
 
 @compiled
-def whiten(table, pending, arrivals, point, given, equations):  # type: ignore[no-untyped-def]
+def whiten(table, pending, arrivals, point, given, equations):
     """Write the equations of all segments, divided by the Cholesky factor of their covariance.
 
     An equation has the coefficients of the weights and of the means and the right side. Returned is
@@ -172,7 +173,7 @@ def whiten(table, pending, arrivals, point, given, equations):  # type: ignore[n
 
 
 @compiled
-def _add(first, last, equations, matrix):  # type: ignore[no-untyped-def]
+def _add(first, last, equations, matrix):
     """Add equations to the upper triangle of the normal matrix and its right side."""
     width = len(matrix)
     for c in range(first, last):
@@ -184,7 +185,7 @@ def _add(first, last, equations, matrix):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _factorise(matrix, upper):  # type: ignore[no-untyped-def]
+def _factorise(matrix, upper):
     """U with U'U = matrix; of both the upper triangle counts, and pivots stay positive."""
     width = len(matrix)
     for i in range(width):
@@ -202,7 +203,7 @@ def _factorise(matrix, upper):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _solve(upper, x):  # type: ignore[no-untyped-def]
+def _solve(upper, x):
     """Replace x by the solution of U'U x = x."""
     width = len(upper)
     for k in range(width):
@@ -216,8 +217,8 @@ def _solve(upper, x):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _on_simplex(matrix, upper, border, found):  # type: ignore[no-untyped-def]
-    """The solution whose weights sum to 1, into `found`; what the constraint takes, and its weight."""
+def _on_simplex(matrix, upper, border, found):
+    """The solution whose weights sum to 1, into `found`; what that takes, and its weight."""
     width = len(matrix)
     towards = border.copy()
     for i in range(width):
@@ -234,7 +235,7 @@ def _on_simplex(matrix, upper, border, found):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mean_variances(upper, towards, weight, variances):  # type: ignore[no-untyped-def]
+def _mean_variances(upper, towards, weight, variances):
     """Of the means, which come last: [M^-1 - M^-1 e e' M^-1 / (e' M^-1 e)]_jj, e the border."""
     width, n_arms = len(upper), len(variances)
     column = np.empty(width)
@@ -252,7 +253,7 @@ def _mean_variances(upper, towards, weight, variances):  # type: ignore[no-untyp
 
 
 @compiled
-def fit(steps, arm, value, table, pending, arrivals, bins, given, point, variances):  # type: ignore[no-untyped-def]
+def fit(steps, arm, value, table, pending, arrivals, bins, given, point, variances):
     """Gauss-Newton steps from `point`, in place; minus twice the log-likelihood, and the misfit.
 
     With an `arm` (-1: none) its mean is held at `value`. `variances` of the means are those once
@@ -331,7 +332,7 @@ def fit(steps, arm, value, table, pending, arrivals, bins, given, point, varianc
 
 
 @compiled
-def _judge(noise, table, pending, equations, bins, given, found):  # type: ignore[no-untyped-def]
+def _judge(noise, table, pending, equations, bins, given, found):
     """Minus twice the log-likelihood with the priors, and by how much segments fit too badly."""
     n_bins, width = bins.shape[1], len(found)
     squares, reported = 0.0, 0.0

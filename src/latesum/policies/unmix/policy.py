@@ -40,9 +40,9 @@ class Unmix(Rule):
     A block is reported in segments of about half a mean delay, which say *when* rewards arrived.
     Their totals are a bilinear function of the means and of the delay's curve. Several explanations
     are kept: curves of half, once, twice and four times the mean that was given, or of all lengths
-    where nothing was given, each fitted by generalized least squares. The likeliest is believed, and
-    the arm with the best index by it is played. An arm that looks worse is visited again while some
-    explanation that is not yet refuted says that it may be as good as the best one.
+    where nothing was given, each fitted by generalized least squares. The likeliest is believed,
+    and the arm with the best index by it is played. An arm that looks worse is visited again while
+    some explanation that is not yet refuted says that it may be as good as the best one.
 
     Give it what is known of the delay: the `mean_delay` and the share `uncertainty` by which it may
     be wrong; or the whole distribution as `delay`, one for all arms or a list with one per arm; or

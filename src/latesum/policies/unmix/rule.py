@@ -157,7 +157,7 @@ class Rule(Policy):
         return max(known, key=self._explanations.believed.means.__getitem__)
 
     def _is_new(self, arm: int) -> bool:
-        """Not visited yet, or all its totals are missing; such an arm gets a tenth of all rounds."""
+        """Not visited yet, or all its totals are missing; it gets a tenth of all rounds."""
         segments = self._segments
         if not segments.visits[arm] or segments.known[arm] or segments.pending[arm]:
             return not segments.visits[arm]

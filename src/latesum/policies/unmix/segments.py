@@ -33,8 +33,8 @@ class Segments:
         self.count = self.n_blocks = self.clock = 0
         #: The rounds whose totals are known, and their rewards.
         self.reported_rounds, self.rewards = 0, 0.0
-        #: The first segment after the last known total: from there on they are still to be reported;
-        #: and how long no reward came at the start.
+        #: The first segment after the last known total, from where on they are still to be
+        #: reported; and how long no reward came at the start.
         self.pending_from = self.silence = 0
         #: Per arm: rounds with a known total, all rounds, rounds still to be reported, and blocks.
         self.known, self.played, self.pending, self.visits = ([0] * n_arms for _ in range(4))
