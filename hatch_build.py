@@ -1,7 +1,8 @@
 """The long description of a release: the README without what leads nowhere outside the repository.
 
-The project has no address that relative links could be joined to. So pictures, and sentences that only point to a page,
-are left out, and any other link to a file becomes its words; links with an address stay.
+The project has no address that relative links could be joined to. So pictures, and sentences that
+only point to a page, are left out, and any other link to a file becomes its words; links with an
+address stay.
 """
 
 from __future__ import annotations

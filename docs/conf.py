@@ -25,7 +25,7 @@ extensions = [
 exclude_patterns = ["_build", "results/*", "tables.py"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 
-# Markdown as the pages have it on a code host too: links to headings and to files of the repository.
+# Markdown as a code host shows it too: links to headings and to files of the repository.
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 # Quotation marks and ellipses only: two dashes begin an option of a command.
@@ -92,7 +92,7 @@ _texts: dict[str, list[str]] = {}
 
 
 def _plain(app, what, name, obj, options, lines):
-    """Docstrings are plain text: only backticks, lists, `Args:` and examples mean something there."""
+    """Docstrings are plain text: only backticks, lists, `Args:` and examples mean something."""
     inside = False
     for number, line in enumerate(lines):
         if line.lstrip().startswith(">>>"):
@@ -118,7 +118,7 @@ def _put_back(app, what, name, obj, options, lines):
 
 
 def _parameters(app, what, name, obj, options, signature, annotation):
-    """What a policy's constructor takes, also where a class has a `__new__` that keeps the arguments."""
+    """What a policy's constructor takes, also where a class has a `__new__` of its own."""
     if what == "class" and signature and "*values" in signature:
         taken = signature_of(obj)
         bare = [
