@@ -241,7 +241,7 @@ def test_a_running_service_tells_of_a_finished_campaign(make_service, receiver):
     admin.get("/v1/campaigns/banner/option")
     with service.store.engine.connect() as connection:
         for _ in range(6000):  # until it was seen once
-            if "banner" in connection.exec_driver_sql("SELECT told FROM webhooks").scalar():
+            if "banner" in connection.exec_driver_sql("SELECT delivered FROM webhooks").scalar():
                 break
             connection.rollback()
             receiver.wait.wait(0.02)
@@ -301,6 +301,6 @@ def test_sessions_and_webhooks_on_both_kinds_of_database(store_address):
         assert sessions.find(secret) is None
         kept = Webhooks(store)
         made = kept.new("chat", "https://hooks.example.com/x", by="ada")
-        kept.keep_told(made, '{"banner": 1}')
-        kept.keep_told(made, "{}")  # another service was faster
-        assert [each.told for each in kept.all()] == ['{"banner": 1}']
+        kept.keep_delivered(made, '{"banner": 1}')
+        kept.keep_delivered(made, "{}")  # another service was faster
+        assert [each.delivered for each in kept.all()] == ['{"banner": 1}']

@@ -96,7 +96,7 @@ webhooks = Table(
     Column("created_at", String(32), nullable=False),
     Column("created_by", String(64), nullable=False),
     Column("removed_at", String(32)),
-    # What it was last told of each campaign, as JSON; while that differs from how they are, it
-    # is told again.
-    Column("told", Text, nullable=False, server_default=text("'{}'")),
+    # What was last delivered of each campaign, as JSON; while that differs from how they are, it
+    # is sent again.
+    Column("delivered", Text, nullable=False, server_default=text("'{}'")),
 )

@@ -1,8 +1,8 @@
 """Looking after all campaigns from time to time: lists are ready, and webhooks hear of changes.
 
 Health changes with time alone: a day without a total is a finding that no request brings about.
-What each webhook was last told of each campaign is kept with the webhook; while that differs from
-how a campaign is, it is told again. So nothing is lost when a receiver is down or a service ends,
+What was last delivered of each campaign is kept with the webhook; while that differs from how a
+campaign is, it is sent again. So nothing is lost when a receiver is down or a service ends,
 and nothing is queued.
 """
 
@@ -32,27 +32,27 @@ _PAUSE = 0.02
 _OF_STORE = ("store nearly full",)
 
 
-class Told(NamedTuple):
-    """What a webhook is told: the codes of the findings, the winner, whether it is over."""
+class Delivered(NamedTuple):
+    """What is delivered to a webhook: the codes of the findings, the winner, whether it is over."""
 
     findings: list[str]
     winner: str | None
     over: bool
 
 
-def present(status: Status) -> Told:
-    """What is to be told of a campaign now."""
+def present(status: Status) -> Delivered:
+    """What is to be delivered of a campaign now."""
     codes = sorted(each.code for each in status.health if each.level in ("alarm", "warning"))
-    return Told(codes, status.winner, status.state in ("finished", "archived"))
+    return Delivered(codes, status.winner, status.state in ("finished", "archived"))
 
 
-def message(before: Told | None, status: Status, site: str | None) -> dict[str, Any] | None:
-    """What is sent of a campaign after what was last told of it; None if there is nothing to say.
+def message(before: Delivered | None, status: Status, site: str | None) -> dict[str, Any] | None:
+    """What is sent of a campaign after what was last delivered; None if there is nothing to say.
 
     The first time only what is wrong is said: the campaign may be over for long.
     """
     now = present(status)
-    known = Told([], now.winner, now.over) if before is None else before
+    known = Delivered([], now.winner, now.over) if before is None else before
     new = [
         each
         for each in status.health
@@ -131,8 +131,8 @@ class Monitor:
         await asyncio.gather(*(self._tell(webhook, shown) for webhook in webhooks))
 
     async def _tell(self, webhook: Webhook, statuses: Sequence[Status]) -> None:
-        before = {name: Told(*told) for name, told in json.loads(webhook.told).items()}
-        told = {each.name: before[each.name] for each in statuses if each.name in before}
+        before = {name: Delivered(*each) for name, each in json.loads(webhook.delivered).items()}
+        delivered = {each.name: before[each.name] for each in statuses if each.name in before}
         for status in statuses:
             if before.get(status.name) == present(status):
                 continue
@@ -140,17 +140,17 @@ class Monitor:
             if body is not None and not await self._poster.post(
                 webhook, {**_stamp(webhook, body), **body}
             ):
-                break  # the receiver is down: what is left is told next time
-            told[status.name] = present(status)
-        if told != before:
+                break  # the receiver is down: what is left is delivered next time
+            delivered[status.name] = present(status)
+        if delivered != before:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(
-                self._thread, self._webhooks.keep_told, webhook, json.dumps(told)
+                self._thread, self._webhooks.keep_delivered, webhook, json.dumps(delivered)
             )
 
 
 def _stamp(webhook: Webhook, body: dict[str, Any]) -> dict[str, str]:
     """The id of a message, which is the same when it is sent again, and the time."""
-    which = json.dumps([webhook.id, webhook.told, body], sort_keys=True)
+    which = json.dumps([webhook.id, webhook.delivered, body], sort_keys=True)
     id = hashlib.sha256(which.encode()).hexdigest()[:32]
     return {"id": id, "at": datetime.now(UTC).isoformat(timespec="seconds")}

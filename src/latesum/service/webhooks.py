@@ -1,4 +1,4 @@
-"""Webhooks: where changes of health are told, by signed requests.
+"""Webhooks: where changes of health are sent, by signed requests.
 
 Addresses are checked when they are set and again when they are used.
 
@@ -61,8 +61,8 @@ class Webhook(NamedTuple):
     secret: str
     created_at: datetime
     created_by: str
-    #: What it was last told of each campaign, as JSON.
-    told: str = "{}"
+    #: What was last delivered of each campaign, as JSON.
+    delivered: str = "{}"
 
     @property
     def shown_address(self) -> str:
@@ -105,7 +105,7 @@ class Webhooks:
             "secret": secrets.token_urlsafe(32),
             "created_at": datetime.now(UTC).isoformat(timespec="microseconds"),
             "created_by": by[:64],
-            "told": "{}",
+            "delivered": "{}",
         }
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             connection.execute(insert(_webhooks).values(**row))
@@ -127,18 +127,20 @@ class Webhooks:
             connection.execute(update(_webhooks).where(_webhooks.c.id == id).values(removed_at=now))
             connection.commit()
 
-    def keep_told(self, webhook: Webhook, told: str) -> None:
-        """Keep what a webhook has taken, unless another service has told it more meanwhile."""
-        its = (_webhooks.c.id == webhook.id, _webhooks.c.told == webhook.told)
+    def keep_delivered(self, webhook: Webhook, delivered: str) -> None:
+        """Keep what a webhook has taken, unless another service has delivered more."""
+        its = (_webhooks.c.id == webhook.id, _webhooks.c.delivered == webhook.delivered)
         with self._engine.connect().execution_options(latesum_write=True) as connection:
-            connection.execute(update(_webhooks).where(*its).values(told=told))
+            connection.execute(update(_webhooks).where(*its).values(delivered=delivered))
             connection.commit()
 
 
 def webhook_of_row(row: Any) -> Webhook:
     """A webhook as the database has it."""
     created = datetime.fromisoformat(row.created_at)
-    return Webhook(row.id, row.name, row.address, row.secret, created, row.created_by, row.told)
+    return Webhook(
+        row.id, row.name, row.address, row.secret, created, row.created_by, row.delivered
+    )
 
 
 def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult:

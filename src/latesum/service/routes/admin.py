@@ -35,7 +35,7 @@ class NewToken(Body):
 
 TokenLine = model_of(Token)
 SessionLine = model_of(Session)
-WebhookLine = model_of(Webhook, without="secret told")
+WebhookLine = model_of(Webhook, without="secret delivered")
 
 
 async def _run(
@@ -124,7 +124,7 @@ async def list_webhooks(campaigns: AllCampaigns) -> Response:
 @router.post(
     "/webhooks",
     status_code=201,
-    response_model=model_of(Webhook, "WebhookMade", without="told"),
+    response_model=model_of(Webhook, "WebhookMade", without="delivered"),
 )
 @needs("admin")
 async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> Response:
