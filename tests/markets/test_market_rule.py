@@ -314,14 +314,14 @@ def four_regions_of_a_shop(seed, days):
     return settings, [row for row in rows if row.bucket >= -28]
 
 
-def test_lags_of_their_own_do_not_make_up_for_a_common_delay_that_is_much_too_long():
-    """The median of seven shops, whose sales are 1.6 days late; one alone may be off by a factor of two."""
+def test_options_that_may_be_late_do_not_hide_the_common_delay():
+    """Seven shops, whose sales are 1.6 days late: the median is within a factor of two."""
     delays, winners = [], []
     for seed in range(1, 8):
         settings, rows = four_regions_of_a_shop(seed, 42)
         delays.append(summarize(rows, 42, settings).delay)
         winners.append(winner(rows, 42, settings).option)
-    assert 1.0 < np.median(delays) < 2.4
+    assert 0.8 < np.median(delays) < 3.2
     assert set(winners) <= {"bold", None}
     assert winners.count("bold") >= 4
 

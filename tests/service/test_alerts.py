@@ -18,7 +18,7 @@ from latesum.campaigns import Campaign, Store
 from latesum.campaigns.health import Finding
 from latesum.campaigns.view import Status
 from latesum.service import Configuration, webhooks
-from latesum.service.monitor import Monitor, Told, message
+from latesum.service.monitor import Monitor, Delivered, message
 from latesum.service.webhooks import Poster, Webhooks, check_address, resolve
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"),)
@@ -65,7 +65,7 @@ FULL = Finding("store nearly full", "alarm", "The disk is nearly full.")
 
 
 def test_what_is_said_of_a_change():
-    well, ill = Told([], None, False), Told(["data stale"], None, False)
+    well, ill = Delivered([], None, False), Delivered(["data stale"], None, False)
     assert message(well, summary(), None) is None
     found = message(well, summary(health=[STALE]), None)
     assert (found["health"], found["text"], found["link"]) == ("alarm", STALE.sentence, None)
@@ -73,7 +73,7 @@ def test_what_is_said_of_a_change():
     assert message(ill, summary(health=[STALE, LONG]), None)["text"] == LONG.sentence
     assert message(ill, summary(), None)["text"] == "All is well again."
     assert message(well, summary(winner="blue"), None)["text"] == "blue is the winner."
-    over = message(Told([], "blue", False), summary(winner="blue", state="finished"), None)
+    over = message(Delivered([], "blue", False), summary(winner="blue", state="finished"), None)
     assert over["text"].startswith("The campaign is finished")
 
 

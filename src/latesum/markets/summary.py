@@ -326,12 +326,13 @@ def winner_of(
     good = np.mean(draws >= draws.max(axis=1, keepdims=True) - np.log1p(lift), axis=0)
     leader = int(np.argmax(good))
     periods = _periods(panel, config)
-    # An option that was shown once may be late: in the first half of the run it is waited for.
+    # A new option that was shown once may be late: in the first half of the run it is waited for.
     early = config.delays_may_differ > 0 and panel.end < config.horizon / 2
+    new = [option != config.status_quo for option in config.options]
     waits = tuple(
         option
         for index, option in enumerate(config.options)
-        if periods[index] < 2 and (early or good[index] >= _OUT)
+        if periods[index] < 2 and ((early and new[index]) or good[index] >= _OUT)
     )
     named = good[leader] >= WINS and not waits
     return Winner(config.options[leader] if named else None, float(good[leader]), waits)

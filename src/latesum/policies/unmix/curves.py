@@ -142,7 +142,7 @@ def mean_difference(delay: Delay) -> float:
 
     >>> from latesum.delays import parse
     >>> mean_difference(parse("constant(7)")), round(mean_difference(parse("exponential(50)")))
-    (0.0, 49)
+    (0.0, 50)
     """
     n = 200
     values = np.sort([delay.quantile((place + 0.5) / n) for place in range(n)])
