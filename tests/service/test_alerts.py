@@ -18,7 +18,7 @@ from latesum.campaigns import Campaign, Store
 from latesum.campaigns.health import Finding
 from latesum.campaigns.view import Status
 from latesum.service import Configuration, webhooks
-from latesum.service.monitor import Monitor, Delivered, message
+from latesum.service.monitor import Delivered, Monitor, message
 from latesum.service.webhooks import Poster, Webhooks, check_address, resolve
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"),)
