@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import latesum
-from latesum._plugins import signature_of
 
 HERE = Path(__file__).parent
 
@@ -120,7 +119,7 @@ def _put_back(app, what, name, obj, options, lines):
 def _parameters(app, what, name, obj, options, signature, annotation):
     """What a policy's constructor takes, also where a class has a `__new__` of its own."""
     if what == "class" and signature and "*values" in signature:
-        taken = signature_of(obj)
+        taken = inspect.signature(obj)
         bare = [
             each.replace(annotation=inspect.Parameter.empty) for each in taken.parameters.values()
         ]
