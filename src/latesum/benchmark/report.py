@@ -25,6 +25,7 @@ from latesum.benchmark.page import page
 from latesum.benchmark.running import Outcome, rerun
 from latesum.benchmark.scores import is_safe, log_ratios, rate, score
 from latesum.benchmark.suites import suite
+from latesum.experiments.stats import standard_error
 from latesum.experiments.summaries import atomic_write
 
 
@@ -90,7 +91,7 @@ def _total_ratio(outcome: Outcome) -> float:
 
 def _cells(outcome: Outcome) -> list[dict[str, Any]]:
     ratios = log_ratios(outcome.regret, outcome.reference)
-    errors = outcome.regret.std(axis=0, ddof=1) / math.sqrt(len(outcome.regret))
+    errors = standard_error(outcome.regret)
     rows = []
     for column, cell in enumerate(outcome.cells):
         ratio = float(ratios[column])
@@ -232,9 +233,13 @@ def _compare(
     if differing:
         return 0, differing
     chosen = rng.sample(rows, min(sample, len(rows)))
+    cells = {
+        (name, cell.name, cell.horizon): cell
+        for name in found["suites"]
+        for cell in suite(name).cells
+    }
     for row in chosen:
-        cells = {(cell.name, cell.horizon): cell for cell in suite(row["suite"]).cells}
-        cell = cells[row["problem"], row["horizon"]]
+        cell = cells[row["suite"], row["problem"], row["horizon"]]
         regret = rerun(entry, cell, row["run"], found["suites"][row["suite"]]["seed"])
         if regret != row["regret"]:
             differing.append(

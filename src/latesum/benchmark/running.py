@@ -140,7 +140,7 @@ def _core_outcome(
     for column, rows in enumerate(own):
         if STUCK in rows:
             stuck[:, column] = rows[STUCK]
-    failing = f"failed(kind={entry.policy.owner.kind!r})"
+    failing = _failing(entry)
     failures = np.column_stack([rows[failing] for rows in own])
     return Outcome(
         chosen,
@@ -160,7 +160,7 @@ def _random_outcome(
 ) -> Outcome:
     count = len(chosen.cells) if runs is None else min(runs, len(chosen.cells))
     horizon = max(cell.horizon for cell in chosen.cells)
-    failing = f"failed(kind={entry.policy.owner.kind!r})"
+    failing = _failing(entry)
     measures = (
         ("regret", failing)
         if entry.policy.sees == "attributed"
@@ -195,7 +195,7 @@ def _random_outcome(
 
 
 def _entry_spec(entry: Entry, cell: Cell, seed: int, factor: float = 1.0) -> CellSpec:
-    measures = ["regret", f"failed(kind={entry.policy.owner.kind!r})"]
+    measures = ["regret", _failing(entry)]
     if entry.policy.sees == "totals" and not cell.problem.changes:
         measures.append(STUCK)
     spec = _cell_spec(cell, entry.policy, seed, tuple(measures))
@@ -218,6 +218,11 @@ def _cell_spec(cell: Cell, policy: PolicySpec, seed: int, measures: tuple[str, .
         order="drawn",
         problem_name=f"{cell.name} at {cell.horizon:,}",
     )
+
+
+def _failing(entry: Entry) -> str:
+    """The measure of whether the entry's policy failed."""
+    return f"failed(kind={entry.policy.owner.kind!r})"
 
 
 def _factors(factor: float) -> dict[str, float]:

@@ -7,19 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum.experiments.stats import Uncertain, rate_upper_limit
+
 Floats = NDArray[np.float64]
 
 #: An entry is safe if the upper limit of its rate of stuck runs on `random-1` is at most this.
 SAFE_RATE = 1 / 300
 _RESAMPLES = 2_000
-
-
-class Score(NamedTuple):
-    """The mean of log(regret / regret with attributed feedback) over cells, with 95% limits."""
-
-    value: float
-    low: float
-    high: float
 
 
 def log_ratios(regrets: Floats, reference: Floats) -> Floats:
@@ -32,13 +26,13 @@ def log_ratios(regrets: Floats, reference: Floats) -> Floats:
     return ratios
 
 
-def score(regrets: Floats, reference: Floats, *, seed: int = 0) -> Score:
+def score(regrets: Floats, reference: Floats, *, seed: int = 0) -> Uncertain:
     """The mean log ratio over cells, with bootstrap limits.
 
     Runs of one number share their seeds in all cells, so that run numbers are resampled.
 
     >>> score(np.full((4, 2), 2.0), np.full((4, 2), 1.0))
-    Score(value=0.6931471805599453, low=0.6931471805599453, high=0.6931471805599453)
+    Uncertain(value=0.6931471805599453, low=0.6931471805599453, high=0.6931471805599453)
     """
     runs = len(regrets)
     rng = np.random.default_rng(seed)
@@ -46,7 +40,7 @@ def score(regrets: Floats, reference: Floats, *, seed: int = 0) -> Score:
     means = np.maximum(weights @ regrets, 1e-9), np.maximum(weights @ reference, 1e-9)
     resampled = np.log(means[0] / means[1]).mean(axis=1)
     low, high = np.quantile(resampled, [0.025, 0.975])
-    return Score(float(log_ratios(regrets, reference).mean()), float(low), float(high))
+    return Uncertain(float(log_ratios(regrets, reference).mean()), float(low), float(high))
 
 
 class Rate(NamedTuple):
@@ -78,6 +72,4 @@ def is_safe(stuck: Rate) -> bool:
     >>> is_safe(rate(0, 1_000)), is_safe(rate(1, 1_000))
     (True, False)
     """
-    from scipy.special import betaincinv
-
-    return float(betaincinv(stuck.seen + 1, stuck.runs - stuck.seen, 0.95)) <= SAFE_RATE
+    return rate_upper_limit(stuck.seen, stuck.runs) <= SAFE_RATE
