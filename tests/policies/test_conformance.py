@@ -2,29 +2,13 @@
 
 import pytest
 
-from latesum.policies import build, check
+from latesum.policies import check
 from latesum.policies.conformance import CHECKS, NotConforming
 from latesum.policies.fixed import Oracle, RoundRobin
 from latesum.policies.odaaf import ODAAF, ODAAFB
-from latesum.policies.registry import accepted_parameters, available
+from latesum.policies.registry import available
 
-TOLD = {
-    "n_arms": 3,
-    "horizon": 6_000,
-    "mean_delay": 8.0,
-    "delay_variance": 20.0,
-    "delay_bound": 20,
-    "best_arm": 1,
-}
-
-
-def _policy(name):
-    return build(
-        name, **{key: value for key, value in TOLD.items() if key in accepted_parameters(name)}
-    )
-
-
-POLICIES = {name: _policy(name) for name in available()} | {
+OTHERS = {
     "odaaf, many phases": ODAAF(2, 10**6, mean_delay=0),
     "odaaf, few rounds": ODAAF(2, 3, mean_delay=50),
     "odaaf with a bridge": ODAAF(4, 20_000, mean_delay=5, bridge=True, names=list("wxyz")),
@@ -37,12 +21,12 @@ POLICIES = {name: _policy(name) for name in available()} | {
 }
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", [*available(), *OTHERS])
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
 )
-def test_every_policy_conforms(name, seed):
-    check(POLICIES[name], seed=seed)
+def test_every_policy_conforms(built, name, seed):
+    check(OTHERS[name] if name in OTHERS else built(name), seed=seed)
 
 
 class _Impure(RoundRobin):
