@@ -1,7 +1,6 @@
 """The site: `make docs`. Warnings are errors there; nothing is fetched."""
 
 import datetime
-import inspect
 import re
 from pathlib import Path
 
@@ -116,17 +115,6 @@ def _put_back(app, what, name, obj, options, lines):
         lines[:] = [*_texts.pop(name), ""]
 
 
-def _parameters(app, what, name, obj, options, signature, annotation):
-    """What a policy's constructor takes, also where a class has a `__new__` of its own."""
-    if what == "class" and signature and "*values" in signature:
-        taken = inspect.signature(obj)
-        bare = [
-            each.replace(annotation=inspect.Parameter.empty) for each in taken.parameters.values()
-        ]
-        return str(inspect.Signature(bare)), annotation
-    return None
-
-
 def _skipped(app, what, name, obj, skip, options):
     """The fields of named tuples stand in their lists of parameters."""
     return True if type(obj).__name__ == "_tuplegetter" else None
@@ -143,7 +131,6 @@ def setup(app):
     """Called by Sphinx."""
     _command_line()
     app.connect("source-read", _of_the_root)
-    app.connect("autodoc-process-signature", _parameters)
     app.connect("autodoc-skip-member", _skipped)
     app.connect("autodoc-process-docstring", _plain, priority=100)
     app.connect("autodoc-process-docstring", _kept, priority=200)
