@@ -1,4 +1,4 @@
-# The service of latesum. Build: docker build -t latesum .  Run: see compose.yaml and docs/service.md.
+# The service of latesum. Build: docker build -t latesum .  Run: see compose.yaml and docs/how-to/service.md.
 # Another base with Python 3.11 or newer and venv: docker build --build-arg BASE=... -t latesum .
 ARG BASE=python:3.11-slim
 FROM ${BASE} AS build

@@ -10,7 +10,7 @@ the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in t
 option is also asked for while eight clients send one file of 10,000 rows after the other, and while
 1,000 sockets send half of a request's head, again and again as they are closed; and the CPU that a
 file of 40,000 columns takes is compared with that of one of 40. Where nginx is installed, both are
-asked for through HTTPS that ends there too, as docs/service.md sets it up.
+asked for through HTTPS that ends there too, as docs/how-to/service.md sets it up.
 """
 
 from __future__ import annotations

@@ -120,17 +120,9 @@ def _skipped(app, what, name, obj, skip, options):
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
-def _of_the_root(app, name, text):
-    """Links to files beside the folder docs: their pages here."""
-    text[0] = re.sub(
-        r"\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md", lambda m: f"]({m[1].lower()}.md", text[0]
-    )
-
-
 def setup(app):
     """Called by Sphinx."""
     _command_line()
-    app.connect("source-read", _of_the_root)
     app.connect("autodoc-skip-member", _skipped)
     app.connect("autodoc-process-docstring", _plain, priority=100)
     app.connect("autodoc-process-docstring", _kept, priority=200)

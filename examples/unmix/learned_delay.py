@@ -1,4 +1,4 @@
-"""The delay that Unmix learns from totals alone: the figure of docs/unmix.md.
+"""The delay that Unmix learns from totals alone: the figure of docs/research/unmix.md.
 
 python examples/unmix/learned_delay.py docs/images/learned-delay.png
 """

@@ -213,7 +213,7 @@ def test_tails_that_would_be_refused(monkeypatch, keep):
 
 
 def keep_tails(keep, years, triangles, ours, theirs):
-    """For the table in docs/testing.md."""
+    """For the table in docs/development/testing.md."""
     errors = {"latesum": root_mean_square(ours), "chainladder": root_mean_square(theirs)}
     row = {
         "years": years,

@@ -168,11 +168,13 @@ def test_tables_of_markets_are_made_from_what_the_study_writes(tmp_path, monkeyp
 def test_the_citation_has_this_version():
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE)
     assert cited[1] == latesum.__version__
-    assert f"version = {{{latesum.__version__}}}" in (DOCS / "cite.md").read_text(encoding="utf-8")
+    assert f"version = {{{latesum.__version__}}}" in (DOCS / "research" / "cite.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_extras_are_those_of_pyproject():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    page = (DOCS / "install.md").read_text(encoding="utf-8")
+    page = (DOCS / "start" / "install.md").read_text(encoding="utf-8")
     for extra in set(declared["optional-dependencies"]) - {"all", "benchmarks"}:
         assert f"`{extra}`" in page

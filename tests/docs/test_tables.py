@@ -40,11 +40,11 @@ def test_every_file_of_results_stands_in_a_page(tables):
 def test_no_table_of_measured_figures_is_typed(tables):
     """A table of a page has a mark, or its cells are words; those with figures that are no results are named here."""
     typed = {
-        "docs/benchmark.md": "| suite | problems | runs |",  # what the benchmark has
-        "docs/markets.md": "| state | prior | moves |",  # the model's priors
-        "docs/theory-of-odaaf.md": "| | printed, per arm | corrected |",  # formulas
-        "docs/testing.md": "| | tests |",  # what the default run costs, here
-        "docs/unmix.md": "| constant | value | reason |",  # what decisions depend on
+        "docs/how-to/benchmark.md": "| suite | problems | runs |",  # what the benchmark has
+        "docs/research/markets.md": "| state | prior | moves |",  # the model's priors
+        "docs/research/odaaf.md": "| | printed, per arm | corrected |",  # formulas
+        "docs/development/testing.md": "| | tests |",  # what the default run costs, here
+        "docs/research/unmix.md": "| constant | value | reason |",  # what decisions depend on
     }
     found = {}
     for page in tables.pages():

@@ -1,4 +1,4 @@
-"""HTTPS that ends at a proxy, as docs/service.md sets it up: cookies, origins, addresses, caps, uploads."""
+"""HTTPS that ends at a proxy, as docs/how-to/service.md sets it up: cookies, origins, addresses, caps, uploads."""
 
 import contextlib
 import json

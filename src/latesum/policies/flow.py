@@ -74,8 +74,8 @@ class Flow(Policy):
     >>> policy.ask()
     Block(arm=1, rounds=15, purpose='learn', number=3)
 
-    References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
-    algorithm for stochastic bandits, ALT.
+    References: `docs/research/flow.md`; Menard and Garivier (2017), A minimax and asymptotically
+    optimal algorithm for stochastic bandits, ALT.
     """
 
     kind = "flow"

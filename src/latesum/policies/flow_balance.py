@@ -4,7 +4,7 @@ A total holds what its own arm earned, less what arrives after the arm was left,
 arms earned and that arrives only now. If an arm is played for longer than the delays are, the
 rewards in flight when it is left are in expectation exactly E mu, the mean delay times the arm's
 mean, *whatever the delay's shape*. So every total is, in expectation, a known weighted sum of the
-unknown means, and a small linear system gives them back. `docs/theory.md` has the derivation.
+unknown means, and a small linear system gives them back. `docs/research/flow.md` has the proof.
 
 The weights here are those of a working delay with the right mean: half of the rewards come at
 once, the other half exactly 2 E rounds later. For runs of at least 2 E rounds this says E mu at

@@ -67,8 +67,8 @@ class Unmix(Rule):
     >>> policy.ask()
     Block(arm=0, rounds=25, purpose='learn', number=1, segment=25)
 
-    References: `docs/unmix.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
-    algorithm for stochastic bandits, ALT.
+    References: `docs/research/unmix.md`; Menard and Garivier (2017), A minimax and asymptotically
+    optimal algorithm for stochastic bandits, ALT.
     """
 
     kind = "unmix"

@@ -1,4 +1,4 @@
-"""The rule of Unmix: optimism over explanations. `docs/unmix.md` has it as pseudo-code."""
+"""The rule of Unmix: optimism over explanations. `docs/research/unmix.md` has it as pseudo-code."""
 
 from __future__ import annotations
 
