@@ -8,9 +8,8 @@
     │   ├── UnknownBucket                  a record for a bucket without a decision
     │   ├── UnknownCampaign                no campaign of that name in the store
     │   │   └── Deleted                    there was one; says who deleted it and why
-    │   ├── NotPossible                    an act that a campaign cannot do as things are
-    │   │   └── ReadOnly                   nothing can be written where the campaigns are kept
-    │   └── Moved                          the campaign is in another store now
+    │   └── NotPossible                    an act that a campaign cannot do as things are
+    │       └── ReadOnly                   nothing can be written where the campaigns are kept
     ├── MissingExtra (an ImportError)      a library is not installed; says which extra brings it
     ├── NotConforming (an AssertionError)  a policy or delay of one's own breaks the protocol
     └── ServiceError (a RuntimeError)      the service refused; `status` is that of HTTP
@@ -40,7 +39,6 @@ __all__ = [
     "InvalidInput",
     "LatesumError",
     "MissingExtra",
-    "Moved",
     "NotConforming",
     "NotPossible",
     "ReadOnly",
@@ -130,10 +128,6 @@ class NotPossible(InvalidInput):
 
 class ReadOnly(NotPossible):
     """The store can only be read."""
-
-
-class Moved(InvalidInput):
-    """The campaign is in another store now."""
 
 
 class MissingExtra(LatesumError, ImportError):

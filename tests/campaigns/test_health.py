@@ -35,10 +35,10 @@ def test_a_campaign_that_is_well_has_only_notes(new_campaign, clock):
     live(campaign, clock, 60)
     assert {each.level for each in campaign.health()} == {"note"}
     # These totals come at once, whatever the delay that was told: that is noted, too.
-    assert set(found(campaign)) <= {"weekdays", "seen once", "delay off"}
+    assert set(found(campaign)) <= {"weekdays", "seen once"}
     aligned = new_campaign("aligned", **FLOW, align="week")
     live(aligned, clock, 60)
-    assert set(found(aligned)) <= {"seen once", "delay off"}
+    assert set(found(aligned)) <= {"seen once"}
 
 
 def test_the_planned_end_is_said_with_how_long_ago_it_was(new_campaign, clock):

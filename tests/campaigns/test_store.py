@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from latesum import InvalidInput
 from latesum.campaigns import Store
 from latesum.campaigns.database import checked_url, is_read_only
-from latesum.errors import Moved, UnknownCampaign
+from latesum.errors import UnknownCampaign
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 SETTINGS = {"options": ["Größe A", "B"], "numbers": [1, 2.5, None]}
@@ -95,14 +95,6 @@ class TestContract:
             for _ in range(2):
                 writer.append(NOW, "record", 1, {})
             assert [each.kind for each in writer.log()] == ["decision", "record", "record"]
-
-    def test_6_what_was_moved_refuses_writes(self, store):
-        made = store.create("one", SETTINGS, NOW)
-        with store.writing(made.id) as writer:
-            writer.move_away("elsewhere")
-        with pytest.raises(Moved, match="elsewhere"), store.writing(made.id):
-            pass
-        assert store.find("one").moved_to == "elsewhere"
 
     def test_7_many_processes_may_open_an_empty_store_at_once(self, store_address):
         context = multiprocessing.get_context("fork")

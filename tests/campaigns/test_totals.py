@@ -226,7 +226,7 @@ SCRIPTS = {
     "a total at the limit is not refused for its last digit": (
         {"range": (0, 0.7)},
         [
-            (wait(days=1), says("new", ("unusual",), rounds=3, total=2.1)),
+            (wait(days=1), says("new", rounds=3, total=2.1)),
             (refused(InvalidInput, "more than 3 visitors can bring", total=2.2),),
         ],
     ),

@@ -102,7 +102,7 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(run, tmp_path):
         assert "learn" not in run(command, day="2026-03-05")[1].replace("to learn", "")
 
 
-def test_export_restore_and_move(run, tmp_path):
+def test_export_and_restore(run, tmp_path):
     run(*NEW)
     run("next")
     assert run("export", "banner.json")[0] == 0
@@ -112,11 +112,6 @@ def test_export_restore_and_move(run, tmp_path):
     assert code == 2
     assert "say which campaign" in err
     assert run("next", "-c", "copy")[1].startswith("2026-03-02: red")
-    assert "1 events are now in" in run("move", "copy", "--to", "other.db")[1]
-    code, _, err = run("next", "-c", "copy", day="2026-03-03")
-    assert code == 2
-    assert "moved to other.db" in err
-    assert run("--store", "other.db", "next", day="2026-03-03")[0] == 0
 
 
 def test_bad_input_ends_with_a_sentence_and_code_2(run, tmp_path):
@@ -142,7 +137,7 @@ def test_bad_input_ends_with_a_sentence_and_code_2(run, tmp_path):
     code, out, _ = run("import", "early.csv")
     assert code == 2
     assert "Nothing was imported" in out
-    code, _, err = run("move", "banner", "--to", "postgresql://me:secret@host/db")
+    code, _, err = run("--store", "postgresql://me:secret@host/db", "next")
     assert code == 2
     assert "password" in err
     assert "secret" not in err

@@ -9,7 +9,7 @@ from latesum.campaigns.campaign import Campaign, system_clock
 from latesum.campaigns.recording import Recorded
 from latesum.campaigns.state import Decision, Event
 from latesum.campaigns.store import Store
-from latesum.errors import Conflicting, Moved, UnknownBucket, UnknownCampaign
+from latesum.errors import Conflicting, UnknownBucket, UnknownCampaign
 from latesum.files.totals import Row
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Conflicting",
     "Decision",
     "Event",
-    "Moved",
     "Recorded",
     "Row",
     "Store",

@@ -27,7 +27,6 @@ from latesum.campaigns.deciding import (
     plays_at,
 )
 from latesum.campaigns.health import Finding, find_health, without_doubts
-from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recording import (
     Recorded,
     Recorder,
@@ -603,10 +602,8 @@ class Campaign:
         with self._knowing() as known:
             state = known.state
             if bucket is None:
-                own = find_own_delay(state, self.clock())
                 shown = [part.decisions[part.last] for part in state.parts.values() if part.last]
-                learned = [] if own is None else [own.sentence]
-                return [*known.sentences(), *learned, *_reasons(shown)]
+                return [*known.sentences(), *_reasons(shown)]
             number = self.config.buckets.number(bucket)
             taken = [
                 part.decisions[number] for part in state.parts.values() if number in part.decisions

@@ -21,7 +21,6 @@ from latesum.campaigns.learning import (
     span_since,
     usual_interval,
 )
-from latesum.campaigns.own_delay import OwnDelay, find_own_delay
 from latesum.campaigns.state import CampaignState
 from latesum.campaigns.vocabulary import HealthLevel
 
@@ -93,9 +92,6 @@ def find_health(state: CampaignState, now: datetime, free_bytes: int | None) -> 
             named = "" if len(where) == len(state.parts) else f"{', '.join(where)}: "
             found.append(finding._replace(sentence=named + finding.sentence))
         found += _market(state, now)
-        own_delay = find_own_delay(state, now)
-        if own_delay is not None and own_delay.off:
-            found.append(_delay_off(own_delay))
     return sorted(found, key=lambda finding: _RANK[finding.level])
 
 
@@ -125,29 +121,8 @@ def _store(free_bytes: int | None) -> Iterator[Finding]:
             "store nearly full",
             "alarm" if free_bytes < NO_SPACE else "warning",
             f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is "
-            "full, nothing can be decided or recorded. Make room, or move the campaigns.",
-            "move",
+            "full, nothing can be decided or recorded. Make room.",
         )
-
-
-def _delay_off(own: OwnDelay) -> Finding:
-    """The delay that was told is outside the limits of what the data show.
-
-    One that is too long costs little: rewards after a switch are then waited for longer.
-    """
-    assert own.given is not None
-    too_short = own.given < own.low
-    level: HealthLevel = "warning"
-    if own.source == "switches":
-        effect = "options look better or worse than they are after a switch"
-        if not too_short:
-            effect, level = "blocks are longer than they need to be", "note"
-        remedy = "--parameter mean_delay=..."
-    else:
-        effect = f"totals are scaled up too {'much' if own.given > own.high else 'little'}"
-        remedy = "--completeness ..."
-    sentence = f"{own.sentence} So {effect}: correct it."
-    return Finding("delay off", level, sentence, f"change {remedy}")
 
 
 def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Campaigns as files, from store to store, and replayed to see that nothing has changed."""
+"""Campaigns as files, and replayed to see that nothing has changed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import Replay, carry, decide
 from latesum.campaigns.state import CampaignState, Decision, Event, decision_of
 from latesum.campaigns.store import Store
-from latesum.errors import UnknownCampaign
 
 EXPORT_VERSION = 1
 
 
 def export_campaigns(store: Store, name: str | None = None) -> dict[str, Any]:
-    """A campaign with its whole log, or all of a store, as plain values.
-
-    Those that were moved to another store are only named.
-    """
+    """A campaign with its whole log, or all of a store, as plain values."""
     found = store.campaigns() if name is None else [store.find(name)]
-    here = [each for each in found if name is not None or not each.moved_to]
     return {
         "latesum_campaigns": EXPORT_VERSION,
         "campaigns": [
@@ -32,9 +27,8 @@ def export_campaigns(store: Store, name: str | None = None) -> dict[str, Any]:
                 "config": store.config(each.id),
                 "log": [[event.at.isoformat(), *event[2:]] for event in store.log(each.id)],
             }
-            for each in here
+            for each in found
         ],
-        "moved": {each.name: each.moved_to for each in found if each not in here},
     }
 
 
@@ -83,35 +77,6 @@ def restore_campaigns(
         created = datetime.fromisoformat(each["created_at"])
         store.create(config["name"], config, created, exported_log(each))
     return names
-
-
-def move_campaign(source: Store, target: Store, name: str) -> int:
-    """Move a campaign to another store; the number of events that it has there.
-
-    The source is locked while the log is copied and refuses writes afterwards. If the machine dies
-    in between, the source is still whole: move again, and what is there already is not repeated.
-    """
-    stored = source.find(name)
-    if source.url == target.url:
-        raise InvalidInput("the campaign is in that store already.")
-    with source.writing(stored.id) as leaving:
-        events, config = leaving.log(), source.config(stored.id)
-        try:
-            there = target.find(name)
-        except UnknownCampaign:
-            there = target.create(name, config, stored.created_at)
-        with target.writing(there.id) as arriving:
-            already = arriving.log()
-            if target.config(there.id) != config or already != events[: len(already)]:
-                raise InvalidInput(
-                    f"{target.place} has another campaign {name!r}; nothing was moved."
-                )
-            for event in events[len(already) :]:
-                arriving.append(event.at, event.kind, event.bucket, event.body, event.region)
-        if target.log(there.id) != events:
-            raise InvalidInput(f"the copy in {target.place} differs; nothing was removed.")
-        leaving.move_away(target.place)
-    return len(events)
 
 
 def replay_log(config: CampaignConfig, events: Iterable[Event]) -> list[tuple[Decision, Decision]]:

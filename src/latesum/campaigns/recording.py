@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +12,7 @@ from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, check_gap, fill_in
-from latesum.campaigns.rows import Observation, Shown, largest_share, read_shown, shown_text
+from latesum.campaigns.rows import Shown, largest_share, read_shown, shown_text
 from latesum.campaigns.state import Append, CampaignState, Value, said
 from latesum.campaigns.vocabulary import STATUSES, Verdict
 from latesum.errors import MAX_PROBLEMS, BadRows, Conflicting, UnknownBucket
@@ -22,11 +21,6 @@ from latesum.files.totals import Row
 #: Limits far above anything real, so that no sum can overflow.
 MAX_ROUNDS = 10**12
 MAX_TOTAL = 1e15
-#: How many times more or less than usual is noted, by this many buckets around and at least
-#: so many of them.
-_FAR = 10
-_AROUND = 28
-_MIN_USUAL = 3
 #: Of so many rounds, a total below 1 may be a rate.
 _MANY_ROUNDS = 100
 
@@ -194,21 +188,9 @@ class Recorder:
         self._completeness = {
             region: Completeness(part, now) for region, part in state.parts.items()
         }
-        #: What was known before the rows that are being recorded, and what they say.
-        self._before: dict[tuple[str, int], Value] = {}
-        self._reported: dict[tuple[str, int], tuple[int | None, float]] = {}
 
     def record_all(self, rows: Sequence[Row | InvalidInput]) -> list[Recorded]:
         """Record checked rows; `BadRows` if some are bad, and then nothing may be written."""
-        for row in rows:
-            if isinstance(row, Row) and row.total is not None:
-                place = row.region or "", self.config.buckets.number(row.bucket)
-                self._reported[place] = row.rounds, row.total
-        self._before = {
-            (region, bucket): replace(self.state.parts[region].value(bucket))
-            for region, bucket in self._reported
-            if region in self.state.parts
-        }
         problems = list[tuple[int, InvalidInput]]()
         results = list[Recorded]()
         for index, row in enumerate(rows):
@@ -330,50 +312,11 @@ class Recorder:
         if row.total is not None and completeness.early(bucket):
             note = f"{label} has not ended: this counts once it has, unless another value comes."
             return note, (*marks, "early")
-        if verdict != "same" and (far := self._far_from_usual(row, bucket, old)):
-            return far, (*marks, "unusual")
+        rounds, total = old.rounds if row.rounds is None else row.rounds, row.total or 0
+        of_many = self.config.range == (0.0, 1.0) and (rounds or 0) >= _MANY_ROUNDS
+        if verdict != "same" and of_many and 0 < total < 1:
+            return f"the total is {total:,g}: is it a rate, and not a count?", marks
         return "", marks
-
-    def _far_from_usual(self, row: Row, bucket: int, old: Value) -> str:
-        """What is said of rounds or a total that are a tenth of the usual ones or less, or ten
-        times as many."""
-        rounds = old.rounds if row.rounds is None else row.rounds
-        usual = self._usual(row.region or "", bucket)
-        if row.rounds:
-            many = [float(each) for each, _ in usual if each]
-            many = many or [float(self.config.expected_rounds)]
-            if _is_far(row.rounds, many):
-                return (
-                    f"it has {counted(row.rounds, 'visitor')} where about "
-                    f"{statistics.median(many):,.0f} are usual: is that right?"
-                )
-        if row.total is None or rounds == 0:
-            return ""
-        totals = [total / each * rounds if each and rounds else total for each, total in usual]
-        if totals and _is_far(row.total, totals):
-            return (
-                f"the total is {row.total:,g} where about {statistics.median(totals):,.3g} is "
-                "usual: is that right?"
-            )
-        if self.config.range == (0.0, 1.0) and 0 < row.total < 1 and (rounds or 0) >= _MANY_ROUNDS:
-            return f"the total is {row.total:,g}: is it a rate, and not a count?"
-        return ""
-
-    def _usual(self, region: str, bucket: int) -> list[tuple[int | None, float]]:
-        """Rounds and totals of the buckets around one, in its region: known ones, or those of
-        the same rows."""
-        numbers = range(max(bucket - _AROUND, 1), bucket + _AROUND + 1)
-        places = [(region, number) for number in numbers if number != bucket]
-        part = self.state.parts[region]
-        values: list[Value | Observation] = [
-            self._before.get(place) or part.value(place[1]) for place in places
-        ]
-        history = self.config.history[-_AROUND * max(len(self.config.regions), 1) :]
-        values += [past for past in history if past.region == region]
-        found = [(each.rounds, each.total) for each in values if each.total is not None]
-        if len(found) < _MIN_USUAL:
-            found += [self._reported[place] for place in places if place in self._reported]
-        return found if len(found) >= _MIN_USUAL else []
 
     def _carry_on(self, part: CampaignState, bucket: int) -> None:
         """Decide buckets that merely were not asked for: what ran before them went on."""
@@ -437,16 +380,6 @@ def _check_range(row: Row, value: Value, config: CampaignConfig) -> None:
             "all). If it is right, allow it to be beyond the range.",
             field="total",
         )
-
-
-def _is_far(value: float, usual: list[float]) -> bool:
-    """Whether a value is a tenth of the usual ones or less, or ten times as much, and beyond all
-    of them."""
-    middle = statistics.median(usual)
-    if middle <= 0:
-        return False
-    low = value <= middle / _FAR and value < min(usual) / 2
-    return low or (value >= _FAR * middle and value > 2 * max(usual))
 
 
 def _unknown_region(region: str, regions: tuple[str, ...]) -> str:

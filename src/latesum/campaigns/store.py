@@ -9,8 +9,7 @@ The contract, which one test case holds over every store:
     newest event and is there as a whole when the block ends, or not at all if it raises.
 4.  A block that has ended is durable: it outlives `kill -9` of its process at once.
 5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
-6.  A campaign that was moved away refuses every write and says where it went; one that was deleted
-    says who did it. Its name and number are never used again.
+6.  A campaign that was deleted says who did it. Its name and number are never used again.
 7.  Any number of processes may have the store open; opening brings its tables up to date once.
 """
 
@@ -38,7 +37,7 @@ from latesum.campaigns.database import (
     make_tables,
 )
 from latesum.campaigns.state import Event
-from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
+from latesum.errors import Deleted, ReadOnly, UnknownCampaign
 
 _campaigns, _log = schema.campaigns, schema.log
 # Made once, because to build a statement takes longer than to run it.
@@ -67,7 +66,6 @@ class Stored(NamedTuple):
     name: str
     created_at: datetime
     head: int
-    moved_to: str | None
     archived: bool
 
 
@@ -263,8 +261,6 @@ class Writer:
         # already.
         row = connection.execute(_HEAD_LOCKED, {"of": campaign}).one()
         _refuse_deleted(row)
-        if row.moved_to is not None:
-            raise Moved(f"this campaign was moved to {row.moved_to}; go on there.")
         self.head: int = row.head
 
     def log(self, after: int = 0) -> list[Event]:
@@ -314,10 +310,6 @@ class Writer:
             update(_campaigns).where(_campaigns.c.id == self._campaign).values(**values)
         )
 
-    def move_away(self, place: str) -> None:
-        """Refuse all writes from now on, because the campaign is in another store."""
-        self._set(moved_to=place)
-
     def delete(self, at: datetime, user: str, reason: str) -> None:
         """Delete the campaign's log and config; when, by whom and why stays."""
         self.flush()
@@ -356,7 +348,7 @@ def _epitaph(row: Any) -> str:
 
 def _stored(row: Any) -> Stored:
     created, archived = datetime.fromisoformat(row.created_at), row.archived is not None
-    return Stored(row.id, row.name, created, row.head, row.moved_to, archived)
+    return Stored(row.id, row.name, created, row.head, archived)
 
 
 def _event(row: Any) -> Event:

@@ -38,8 +38,6 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
     if status.gain is not None:
         parts.append(Text(gain_sentence(status)))
     parts.append(Text(status.data))
-    if status.own_delay is not None:
-        parts.append(Text(status.own_delay.sentence))
     if status.timeline:
         parts += [Text(""), *timeline(status, width)]
     if status.explanation:

@@ -21,7 +21,6 @@ from latesum.campaigns.deciding import say_late
 from latesum.campaigns.describing import action_sentence
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
 from latesum.campaigns.knowledge import Knowledge, MarketKnowledge, deviation
-from latesum.campaigns.own_delay import OwnDelay, find_own_delay
 from latesum.campaigns.rows import shown_text
 from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import (
@@ -156,8 +155,6 @@ class Status:
     timeline: list[BucketRow] = field(default_factory=list)
     #: How far the totals are, in a sentence.
     data: str = ""
-    #: What the campaign's own data show of the delay, beside what it was given.
-    own_delay: OwnDelay | None = None
     #: What was gained over showing all options equally often.
     gain: float | None = None
     #: The last operator actions, in sentences.
@@ -288,7 +285,6 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
         health=health if winner is None else without_doubts(health),
         timeline=timeline,
         data=_data_sentence(timeline),
-        own_delay=find_own_delay(state, now),
         gain=_gain(timeline, options),
         actions=[action_sentence(each, config) for each in state.actions[-8:]],
         explanation=known.sentences(level),

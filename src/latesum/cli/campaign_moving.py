@@ -1,4 +1,4 @@
-"""Campaigns replayed, as files, and from store to store."""
+"""Campaigns replayed, and as files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import typer
 from latesum._checks import InvalidInput
 from latesum.cli.campaign_options import (
     CampaignName,
-    address,
     opened,
     opened_store,
     read_text,
@@ -63,9 +62,6 @@ def export(
             whole = export_campaigns(store)
         write_text(file, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
         print(f"{len(whole['campaigns'])} campaigns: {file}")
-        if whole["moved"]:
-            names = ", ".join(f"{name} ({place})" for name, place in whole["moved"].items())
-            print(f"Not there, because they were moved to another store: {names}.")
         return
     with opened(campaign) as found:
         exported = export_campaigns(found.store, found.name)
@@ -86,27 +82,8 @@ def restore(
         print(f"Restored to {store.place}: {', '.join(names)}.")
 
 
-def move(
-    name: Annotated[str, typer.Argument(help="The campaign, or 'all'.")],
-    to: Annotated[str, typer.Option(help="The other store: a file or a PostgreSQL address.")],
-) -> None:
-    """Move campaigns to another store; here they refuse every write afterwards."""
-    from latesum.campaigns import Store
-    from latesum.campaigns.moving import move_campaign
-
-    with opened_store() as source, Store(address(to, "--to")) as target:
-        names = [name]
-        if name == "all":
-            names = [each.name for each in source.campaigns() if each.moved_to is None]
-        for each in names:
-            print(
-                f"{each}: {move_campaign(source, target, each)} events are now in {target.place}."
-            )
-
-
 COMMANDS: dict[str, Callable[..., None]] = {
     "replay": replay,
     "export": export,
     "restore": restore,
-    "move": move,
 }

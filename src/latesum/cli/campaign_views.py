@@ -73,7 +73,7 @@ def _campaigns(store: Store, *, archived: bool) -> Iterator[dict[str, Any]]:
             continue
         row: dict[str, Any] = {
             "name": stored.name,
-            "state": f"moved to {stored.moved_to}",
+            "state": "",
             "alarm": None,
             "policy": "",
             "options": "",
@@ -83,10 +83,9 @@ def _campaigns(store: Store, *, archived: bool) -> Iterator[dict[str, Any]]:
             found = Campaign(store, stored, clock, owns_store=False)
             config = found.current_config()
             row |= {"policy": config.policy, "options": ", ".join(config.options)}
-            if stored.moved_to is None:
-                seen = found.status()
-                row |= {"state": seen.state, "alarm": seen.alarm}
-                row["health"] = [each._asdict() for each in seen.health]
+            seen = found.status()
+            row |= {"state": seen.state, "alarm": seen.alarm}
+            row["health"] = [each._asdict() for each in seen.health]
         except DBAPIError:
             raise
         except Exception as error:

@@ -55,7 +55,7 @@ def _of_file(kind: Any, help: str, *names: str) -> Any:
 
 #: How a file is written: the options of every command that reads one.
 FILE_OPTIONS = {
-    "preset": _of_file(str | None, "google-ads, meta-ads or amazon-ads; none ends one."),
+    "preset": _of_file(str | None, "google-ads or meta-ads; none ends one."),
     "columns": _of_file(str | None, "Names of columns: rounds=Clicks,total=Conversions."),
     "date_format": _of_file(str | None, "day-first, month-first, or a pattern such as %d.%m.%y."),
     "decimal": _of_file(str | None, "The decimal mark: . or ,"),

@@ -3,10 +3,8 @@
 Presets know the columns of reports that advertising platforms export. Their names are those that
 public programs look for which read such exports; no real export was available. That Google's
 `Conversions` is dated by the click and `Conversions (by conv. time)` by the conversion is how they
-quote "Understand your conversion tracking data" (Google Ads Help). That Amazon's orders count
-within days of a click is in "What does each metric mean?" (a guide to reports of sponsored
-products). That Meta's totals are dated by the click or impression, and that a sum has no day, is
-assumed.
+quote "Understand your conversion tracking data" (Google Ads Help). That Meta's totals are dated by
+the click or impression, and that a sum has no day, is assumed.
 """
 
 from __future__ import annotations
@@ -38,15 +36,11 @@ class Preset(NamedTuple):
         title: The platform.
         columns: For each field the names that are looked for, the best first.
         by_arrival: The columns of totals that are dated by arrival; the others are by decision.
-        until: The column with the last day of a row, where another one has its first.
-        total_without_day: Whether a row without a day is the sum of the others.
     """
 
     title: str
     columns: Mapping[str, tuple[str, ...]]
     by_arrival: tuple[str, ...] = ()
-    until: Mapping[str, str] = {}
-    total_without_day: bool = False
 
     def dated(self, column: str) -> Dated:
         """By what the totals of a column are dated."""
@@ -67,21 +61,10 @@ PRESETS = {
     "meta-ads": Preset(
         "Meta Ads",
         {
-            "bucket": ("Day", "Reporting starts"),
+            "bucket": ("Day",),
             "rounds": ("Link clicks", "Clicks (all)"),
             "total": ("Purchases", "Website purchases", "Results"),
         },
-        until={"Reporting starts": "Reporting ends"},
-        total_without_day=True,
-    ),
-    "amazon-ads": Preset(
-        "Amazon Ads",
-        {
-            "bucket": ("Date", "Start Date"),
-            "rounds": ("Clicks",),
-            "total": ("7 Day Total Orders (#)", "14 Day Total Orders (#)"),
-        },
-        until={"Start Date": "End Date"},
     ),
 }
 

@@ -61,14 +61,6 @@ class FileTable:
         column = self._of_preset("total")
         return None if self.preset is None or column is None else self.preset.dated(column)
 
-    @functools.cached_property
-    def until(self) -> int | None:
-        """The place of the column with the last day of a row, where a preset knows one."""
-        column = self._of_preset("bucket")
-        last = None if self.preset is None else self.preset.until.get(column or "")
-        lowered = [name.lower() for name in self.names]
-        return lowered.index(last.lower()) if last and last.lower() in lowered else None
-
     def _of_preset(self, name: str) -> str | None:
         """The column of a preset that was chosen for a field."""
         if self.preset is None or name not in self.places or name in self.form.columns:
@@ -133,7 +125,7 @@ class FileTable:
         else:
             first = next((cell for cell in cells[: MAX_COLUMNS + 1] if not is_empty(cell)), None)
             what = first if isinstance(first, str) and _TOTAL.match(first) else None
-            if what is None and self.preset is not None and self.preset.total_without_day:
+            if what is None and self.preset is not None:
                 what = "without a day"
         if what is None:
             return False

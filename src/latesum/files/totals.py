@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput, shortened
 from latesum._render import counted
 from latesum.errors import MAX_PROBLEMS, BadFile
-from latesum.files.cells import Cell, day_text, is_empty, moment, number, settled, unguarded
+from latesum.files.cells import Cell, day_text, is_empty, number, settled, unguarded
 from latesum.files.form import PRESETS, Dated, FileForm
 from latesum.files.table import FileTable, in_row, open_table, preset_hint
 
@@ -45,7 +45,6 @@ NAMES = {
 }
 _FIELDS = ("rounds", "total", "status", "shown")
 _ENOUGH = [("bucket", name) for name in _FIELDS]
-_DAYS = {"day": 1, "week": 7}
 
 
 class Row(NamedTuple):
@@ -136,27 +135,24 @@ def read_totals(
     too_long = InvalidInput(f"the file has more than {most_rows or 0:,} rows; send it in parts.")
     if most_rows is not None and (table.source.count or 0) > most_rows:
         raise too_long
-    read = list[tuple[int, dict[str, Cell], Cell]]()
+    read = list[tuple[int, dict[str, Cell]]]()
     for line, cells in table.rows():
         if len(read) == most_rows:
             raise too_long
-        used = {name: cells[place] for name, place in table.places.items()}
-        read.append((line, used, None if table.until is None else cells[table.until]))
+        read.append((line, {name: cells[place] for name, place in table.places.items()}))
     if not read and not table.problems:
         raise InvalidInput("the file has no rows below the names of its columns.")
     try:
-        table.form = settled(table.form, ((line, used["bucket"]) for line, used, _ in read))
+        table.form = settled(table.form, ((line, used["bucket"]) for line, used in read))
     except InvalidInput as refused:
         raise BadFile([f"column {table.column('bucket')}: {refused}"]) from None
     form = replace(form, date_format=table.form.date_format)
     rows, problems = list[Row](), table.problems
-    for line, used, until in read:
+    for line, used in read:
         if len(problems) >= MAX_PROBLEMS:
             break
         try:
-            row = _row(table, line, used)
-            _check_span(table, used["bucket"], until, every)
-            rows.append(row)
+            rows.append(_row(table, line, used))
         except InvalidInput as bad:
             problems.append((line, in_row(line, str(bad), bad.field)))
     columns = {field: table.column(field) for field in table.places}
@@ -291,23 +287,6 @@ def _check_columns(table: FileTable, time_basis: Dated | None, every: str | None
             f"its own way.{looks} If it is none, set columns to total={table.column('total')}."
         )
         raise BadFile([in_row(table.source.line, what)])
-
-
-def _check_span(table: FileTable, first: Cell, last: Cell, every: str | None) -> None:
-    """Refuse a row that a report made of more than a bucket."""
-    if table.until is None or every not in _DAYS or is_empty(last):
-        return
-    try:
-        begin, end = moment(first, table.form), moment(last, table.form)
-    except InvalidInput:
-        return
-    if begin is None or end is None or (end - begin).days + 1 == _DAYS[every]:
-        return
-    raise InvalidInput(
-        f"the row is for {(end - begin).days + 1:,} days, and this campaign's buckets are "
-        f"{every}s; export the report by {every}.",
-        field=table.names[table.until],
-    )
 
 
 def _row(table: FileTable, line: int, cells: dict[str, Cell]) -> Row:

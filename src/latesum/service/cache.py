@@ -246,11 +246,11 @@ class CampaignCache:
     async def statuses(
         self, *, archived: bool = False, of_any_age: bool = True, pause: float = 0.0
     ) -> list[Status]:
-        """The status of every campaign that was not moved away, oldest first."""
+        """The status of every campaign, oldest first."""
         heads = await self.workers.run(self.workers.readers, self.store.campaigns)
         found = []
         for each in heads:
-            if not each.moved_to and (archived or not each.archived):
+            if archived or not each.archived:
                 status = await self._status(each, of_any_age=of_any_age)
                 found += [] if status is None else [status]
                 if pause:

@@ -21,7 +21,6 @@ from latesum.errors import (
     MAX_PROBLEMS,
     BadFile,
     Conflicting,
-    Moved,
     NotPossible,
     ReadOnly,
     UnknownBucket,
@@ -185,7 +184,7 @@ def refusal_of(error: BaseException) -> Refused:
             status = 503
         elif isinstance(error, UnknownCampaign | UnknownBucket):
             status = 404
-        elif isinstance(error, Conflicting | Moved | NotPossible):
+        elif isinstance(error, Conflicting | NotPossible):
             status = 409
         return Refused(status, str(error))
     if isinstance(error, OverflowError):

@@ -94,7 +94,7 @@ _BULK_BODY = {
 
 async def file_form(
     preset: Annotated[
-        str | None, Query(max_length=40, description="google-ads, meta-ads, amazon-ads or none.")
+        str | None, Query(max_length=40, description="google-ads, meta-ads or none.")
     ] = None,
     columns: Annotated[
         str | None,
