@@ -26,7 +26,6 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 #: The summaries that studies leave in their folders, and the columns that say what a row is about.
 SUMMARIES = {
-    "suite.csv": ("problem", "policy"),
     "safety.csv": ("policy", "law", "given", "horizon", "seed"),
     "coverage.csv": ("policy", "arms", "delay", "level"),
     "markets.csv": ("table", "world", "policy"),
@@ -163,53 +162,11 @@ REGRET = "{mean:,.0f} ± {standard_error:,.0f}"
 _HEADING = "mean regret ± standard error"
 _STARRED = {"QPM-D, UCB1": "QPM-D, UCB1 \\*", "QPM-D, KL-UCB++": "QPM-D, KL-UCB++ \\*"}
 _HEADLINE = {name: name for name in ("Unmix", "Flow", "ODAAF")} | _STARRED
-SUITE_POLICIES = {
-    "unmix": "Unmix",
-    "unmix-untold": "Unmix, unknown delay",
-    "flow": "Flow",
-    "odaaf": "ODAAF",
-    "qpm-d KL-UCB++": "QPM-D, KL-UCB++ \\*",
-}
-SUITE_PROBLEMS = {
-    name: name
-    for name in (
-        "two arms, no delay",
-        "two arms, uniform(0, 100)",
-        "two arms, exponential(500)",
-        "ten arms in a line",
-        "five conversion rates",
-        "delays that differ",
-        "means near 1, very late",
-        "daily totals, two days late",
-        "a weekly pattern",
-    )
-}
 
 
 def _of(rows: Rows, **about: object) -> Row:
     """The row that is about this."""
     return next(row for row in rows if all(row[name] == each for name, each in about.items()))
-
-
-def regret_ratio(problem: str, above: str, below: str, template: str) -> Shown:
-    """Mean regret of one policy of the suite over that of another."""
-
-    def shown(rows: Rows) -> str:
-        means = [float(_of(rows, problem=problem, policy=each)["mean"]) for each in (above, below)]
-        return template.format(means[0] / means[1])
-
-    return shown
-
-
-def stuck_in_suite(policy: str) -> Shown:
-    """How many runs of a policy of the suite converged to a worse arm."""
-
-    def shown(rows: Rows) -> str:
-        own = [row for row in rows if row["policy"] == policy]
-        stuck = sum(row["stuck"] or 0 for row in own)
-        return f"{stuck:,} of {sum(row['replications'] for row in own):,}"
-
-    return shown
 
 
 def given_status_quo(rows: Rows) -> str:
@@ -402,7 +359,6 @@ _SERVICE = listed(
     durable_records="{records_per_second:,} per second",
     their_99th_percentile="{records_p99_ms:.1f} ms",
 )
-_SUITE = pivot(REGRET, heading=_HEADING, lines=SUITE_PROBLEMS, columns=SUITE_POLICIES)
 _TAILS = listed(
     years="{years}",
     triangles="{triangles}",
@@ -412,7 +368,6 @@ _TAILS = listed(
 #: The file of each table and number, and what makes it; a table that is not here is a sweep's.
 TABLES: dict[str, tuple[str, Shown]] = {
     "headline": ("headline", pivot(REGRET, heading=_HEADING, columns=_HEADLINE)),
-    "suite": ("suite", _SUITE),
     "regret": ("regret", pivot(REGRET + " ({runs:,})", heading=_HEADING + " (runs)")),
     "ars-constants": ("ars", pivot(REGRET, heading=_HEADING)),
     "flow-policies": ("flow", _FLOW),
@@ -439,19 +394,9 @@ TABLES: dict[str, tuple[str, Shown]] = {
     "market-late": ("markets", market("late options")),
     "market-speed": ("market-speed", listed(work="{what}", CPU_time="{cpu_ms:.1f} ms")),
 }
-_PAPERS_PROBLEM = "two arms, uniform(0, 100)"
 VALUES: dict[str, tuple[str, Shown]] = {
     "agreeing": ("ratios", agreeing),
     "over-optuna": ("service", over_optuna),
-    "odaaf-over-flow": ("suite", regret_ratio(_PAPERS_PROBLEM, "odaaf", "flow", "{:.0f} times")),
-    "odaaf-b-over-flow": (
-        "suite",
-        regret_ratio(_PAPERS_PROBLEM, "odaaf-b", "flow", "{:.0f} times"),
-    ),
-    "price-two-arms": ("suite", regret_ratio(_PAPERS_PROBLEM, "flow", "qpm-d KL-UCB++", "{:.1f}")),
-    "price-line": ("suite", regret_ratio("ten arms in a line", "flow", "qpm-d KL-UCB++", "{:.1f}")),
-    "stuck-odaaf-v": ("suite", stuck_in_suite("odaaf-v")),
-    "stuck-ars-ucb": ("suite", stuck_in_suite("ars-ucb")),
     "flow-wrong": ("flow", flow_wrong),
 }
 

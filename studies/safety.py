@@ -6,8 +6,7 @@ A run is stuck if it plays arms with a gap of at least 0.02 for more than half o
 does so again when it is continued to ten times the horizon. (The first alone may be honest
 exploration: with a dozen close arms there is a lot to find out.) A policy that knows the horizon
 settles by it; so it is also counted how many runs are stuck when they are made again with a policy
-that is given ten times the horizon. In random markets a run is stuck if its last half went mostly
-to options that sell at least 5% less than the best, and it would keep such an option.
+that is given ten times the horizon.
 """
 
 from __future__ import annotations
@@ -15,23 +14,21 @@ from __future__ import annotations
 import functools
 import json
 import math
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays import Delay, parse
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import harmful_gap
 from latesum.experiments.spec import DrawnProblem, RunSpec
 from latesum.experiments.stats import number_text, rate_upper_limit
 from latesum.policies import PolicySpec
 from latesum.simulation import Problem
-from latesum.simulation.market import Market
 from report import command, keep, options, running, show
 
-HORIZON = 200_000
+HORIZON, WIDE_HORIZON = 200_000, 2_000_000
 
 #: Kinds of delay with mean {e}; {twice} and the others are multiples of it, as whole numbers.
 DELAY_KINDS = (
@@ -39,27 +36,16 @@ DELAY_KINDS = (
     "uniform(0, {twice})",
     "exponential({e})",
     "poisson({e})",
-    "negative_binomial({e}, {wide})",
+    "negative_binomial({e}, {tenfold})",
     "mixture((0.5, constant(0)), (0.5, constant({twice})))",
     "mixture((0.05, constant({tenfold})), (0.95, uniform(0, {e})))",
     "pareto(2.5, {e})",
     "pareto(1.5, {e})",
 )
-MEAN_DELAYS = (10, 25, 50, 100)
 #: The laws of problems by their names on the command line.
-LAWS = {
-    "usual": "safety:random_problem",
-    "wide": "safety:wide_problem",
-    "markets": "safety:random_market",
-}
-
+LAWS = {"usual": "safety:random_problem", "wide": "safety:wide_problem"}
 #: Of the wide law: an arm is harmful from a gap of 0.02 on, or of this share of the best mean.
 HARMFUL_SHARE = 0.2
-_WIDE_MEAN_DELAYS = (1, 5_000)
-_WIDE_HORIZONS_IN_DELAYS = (200, 100_000)
-_WIDE_HORIZONS = (2_000, 2_000_000)
-_FEWEST_BUCKETS = 40
-_SHARE_WITH_BUCKETS = 0.2
 
 
 class Safety(NamedTuple):
@@ -67,28 +53,33 @@ class Safety(NamedTuple):
 
     policy: str
     law: str
-    given: float | None  # a factor on the mean delay; None: nothing is given
+    given: str  # a factor on the mean delay, or "nothing"
     horizon: int | None
     seed: int
     runs: int
     possibly_stuck: int  # harmful for more than half of the last half
     stuck: int  # and again at ten times the horizon
-    stuck_anew: int | None  # or again when given ten times the horizon; None: not counted
+    stuck_anew: int  # or again when given ten times the horizon
     upper_limit: float  # of the rate of stuck runs, at 95%
     mean: float
     worst: float
     #: The stuck runs: `RunSpec.from_json(data).run(number)` is that run, of this regret.
     found: tuple[tuple[int, dict[str, object], float], ...] = ()
 
+    @property
+    def is_safe(self) -> bool:
+        """Whether at most one run was stuck, or one in 10,000."""
+        return self.stuck <= max(1, self.runs // 10_000)
+
 
 def measure_safety(
     replications: int = 10_000,
     *,
     policy: str = "flow",
-    given: float | None = 1.0,
+    given: str = "1",
     horizon: int | None = None,
     seed: int = 0,
-    problems: str = "usual",
+    law: str = "usual",
     **how: Unpack[RunOptions],
 ) -> Safety:
     """Count the stuck runs of a policy over random problems, another one in every run.
@@ -96,93 +87,70 @@ def measure_safety(
     Args:
         replications: The number of runs.
         policy: The policy as text; it is given the mean delay and nothing more of the delay.
-        given: A factor on the mean delay that it is given; None: nothing of the delay is.
+        given: A factor on the mean delay that it is given; or "nothing".
         horizon: The rounds of a run, 200,000 without; the wide law draws its own.
         seed: The same seed gives the same runs.
-        problems: The law of the problems: "usual", "wide" (`wide_problem`), "markets"
-            (`random_market`; there also "switchback" and the analysts' tests play), or a function
-            that draws one, as "package.module:function".
+        law: One of `LAWS`, or a function that draws a problem, as "package.module:function".
         how: Where and how runs are made, as `latesum.experiments.engine.run` takes it.
 
     >>> measure_safety(4, horizon=20_000).stuck
     0
     """
-    if given is not None:
-        given = finite_number(given, "the factor on the mean delay", above=0)
-    law = problems if ":" in problems else LAWS[known_name(problems, LAWS, "law of problems")]
-    if horizon is not None and law in (LAWS["wide"], LAWS["markets"]):
-        raise InvalidInput(f"the law {problems!r} draws the horizon of every run; leave it out.")
-    spec = (
-        _market_spec(policy, given, seed)
-        if law == LAWS["markets"]
-        else _spec(law, policy, given, horizon, seed)
+    drawn_by = law if ":" in law else LAWS[known_name(law, LAWS, "law of problems")]
+    if horizon is not None and law == "wide":
+        raise InvalidInput(f"the law {law!r} draws the horizon of every run; leave it out.")
+    share = HARMFUL_SHARE if law == "wide" else None
+    stuck = f"stuck({share=}"
+    spec = RunSpec(
+        drawn_by,
+        _hiding(PolicySpec.parse(policy), given == "nothing"),
+        horizon or (WIDE_HORIZON if law == "wide" else HORIZON),
+        seed=seed,
+        measures=("regret", f"possibly_{stuck})", f"{stuck})", f"{stuck}, anew=True)"),
+        given=_factor(given),
+        policy_name=policy,
     )
-    runs = run([spec], replications, what=f"{policy}, given {_given(given)}", **how)
-    _, possibly, stuck, *anew = spec.measures
+    runs = run([spec], replications, what=f"{policy}, given {given}", **how)
     final = runs.regrets[:, -1]
-    numbers = np.flatnonzero(runs.measured[stuck]).tolist()
+    possibly, stuck_runs, anew = (runs.measured[name] for name in spec.measures[1:])
+    numbers = np.flatnonzero(stuck_runs).tolist()
     return Safety(
         policy,
-        problems,
+        law,
         given,
         horizon,
         seed,
         runs.replications,
-        int(runs.measured[possibly].sum()),
+        int(possibly.sum()),
         len(numbers),
-        int(runs.measured[anew[0]].sum()) if anew else None,
+        int(anew.sum()),
         rate_upper_limit(len(numbers), runs.replications),
         float(final.mean()),
         float(final.max()),
-        tuple((number, _replay(spec, number), float(final[number])) for number in numbers),
+        tuple((each, spec.drawn(each).to_json(), float(final[each])) for each in numbers),
     )
 
 
-def _spec(law: str, policy: str, given: float | None, horizon: int | None, seed: int) -> RunSpec:
-    """The policy is given the mean delay and no more of the delay, or nothing."""
-    spec = PolicySpec.parse(policy)
+def _hiding(spec: PolicySpec, mean_too: bool) -> PolicySpec:
+    """The policy without what it could be told of the delay beyond its mean, or of its mean too."""
     if spec.sees != "totals":
-        raise InvalidInput(f"{policy} has attributed feedback; runs of other policies are counted.")
-    hidden = ["delay_bound", "delay_variance", "delay"] + ["mean_delay"] * (given is None)
-    if given is None and "mean_delay" in spec.accepted and "mean_delay" not in spec.optional:
+        raise InvalidInput(f"{spec.name} has attributed feedback; other policies are counted.")
+    if mean_too and "mean_delay" in spec.accepted and "mean_delay" not in spec.optional:
         raise InvalidInput(f"{spec.name} must be given the mean delay, such as 1 times of it.")
+    hidden = ["delay_bound", "delay_variance", "delay"] + ["mean_delay"] * mean_too
     unknown = [key for key in spec.optional if key in hidden]
-    wide = law == LAWS["wide"]
-    share = f"share={HARMFUL_SHARE}" if wide else "share=None"
-    return RunSpec(
-        law,
-        PolicySpec(spec.name, {**dict.fromkeys(unknown), **spec.parameters}),
-        horizon or (_WIDE_HORIZONS[1] if wide else HORIZON),
-        seed=seed,
-        measures=(
-            "regret",
-            f"possibly_stuck({share})",
-            f"stuck({share})",
-            f"stuck({share}, anew=True)",
-        ),
-        given={} if given in (None, 1) else {"mean_delay": given or 1.0},
-        policy_name=policy,
-    )
+    return PolicySpec(spec.name, {**dict.fromkeys(unknown), **spec.parameters})
 
 
-def _market_spec(policy: str, given: float | None, seed: int) -> MarketRunSpec:
-    if given is None or (given != 1 and not policy.startswith("switchback")):
-        raise InvalidInput("in markets policies are given the true mean delay: say 1.")
-    if given != 1:
-        if "(" in policy:
-            raise InvalidInput(f"write the factor into the policy: switchback(given={given:g}).")
-        policy = f"{policy}(given={given!r})"
-    measures = ("regret", "market_possibly_stuck", "market_stuck")
-    return MarketRunSpec(LAWS["markets"], policy, seed, measures, policy_name=policy)
-
-
-def _replay(spec: RunSpec | MarketRunSpec, number: int) -> dict[str, object]:
-    return (spec.drawn(number) if isinstance(spec, RunSpec) else spec).to_json()
-
-
-def is_safe(safety: Safety) -> bool:
-    """Whether at most one run was stuck, or one in 10,000."""
-    return safety.stuck <= max(1, safety.runs // 10_000)
+def _factor(given: str) -> dict[str, float]:
+    if given in ("nothing", "1"):
+        return {}
+    try:
+        return {"mean_delay": finite_number(float(given), "the factor on the mean delay", above=0)}
+    except ValueError:
+        raise InvalidInput(
+            f"--given takes a factor on the mean delay, or 'nothing', not {given!r}."
+        ) from None
 
 
 def random_problem(rng: np.random.Generator) -> Problem:
@@ -192,10 +160,10 @@ def random_problem(rng: np.random.Generator) -> Problem:
     7
     """
     n_arms = int(rng.integers(2, 13))
-    law = rng.integers(3)
-    means = 0.1 * rng.random(n_arms) if law == 2 else _means(int(law), n_arms, rng)
+    law = int(rng.integers(3))
+    means = (0.1 * rng.random(n_arms)).tolist() if law == 2 else _means(law, n_arms, rng)
     kind = DELAY_KINDS[rng.integers(len(DELAY_KINDS))]
-    return Problem([*map(float, means)], _delay(kind, int(rng.choice(MEAN_DELAYS))))
+    return Problem(means, _delay(kind, int(rng.choice((10, 25, 50, 100)))))
 
 
 def wide_problem(rng: np.random.Generator) -> DrawnProblem:
@@ -216,39 +184,17 @@ def wide_problem(rng: np.random.Generator) -> DrawnProblem:
     while max(means) - min(means) < harmful_gap(Problem(means, "constant(0)"), share=HARMFUL_SHARE):
         means = _means(law, n_arms, rng)
     kind = DELAY_KINDS[rng.integers(len(DELAY_KINDS))]
-    mean = round(_log_uniform(*_WIDE_MEAN_DELAYS, rng))
-    horizon = round(mean * _log_uniform(*_WIDE_HORIZONS_IN_DELAYS, rng))
-    horizon = min(max(horizon, _WIDE_HORIZONS[0]), _WIDE_HORIZONS[1])
+    mean = round(_log_uniform(1, 5_000, rng))
+    horizon = min(max(round(mean * _log_uniform(200, 100_000, rng)), 2_000), WIDE_HORIZON)
     bucket = 1
-    if rng.random() < _SHARE_WITH_BUCKETS:
-        most = max(2, min(3 * mean, horizon // _FEWEST_BUCKETS))
-        bucket = round(_log_uniform(2, most, rng))
+    if rng.random() < 0.2:
+        bucket = round(_log_uniform(2, max(2, min(3 * mean, horizon // 40)), rng))
         horizon = horizon // bucket * bucket
     return DrawnProblem(Problem(means, _delay(kind, mean)), horizon, bucket)
 
 
-def random_market(rng: np.random.Generator) -> Market:
-    """A law of markets: 2 to 5 options, 1 to 6 regions, 60 to 120 days, 100 to 2,000 sales a day.
-
-    Sales come half a day to five days late, effects have an sd of 10%, and half of the markets have
-    a history.
-
-    >>> law = random_market(np.random.default_rng(1))
-    >>> law.options, law.regions, law.buckets
-    (3, 4, 106)
-    """
-    return Market(
-        options=int(rng.integers(2, 6)),
-        regions=int(rng.integers(1, 7)),
-        buckets=int(rng.integers(60, 121)),
-        sales=round(_log_uniform(100, 2_000, rng)),
-        delay=round(_log_uniform(0.5, 5, rng), 2),
-        history=28 * int(rng.integers(2)),
-    )
-
-
 def _means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:
-    """By one of five laws."""
+    means: Any
     if law == 0:
         means = rng.random(n_arms)
     elif law == 1:
@@ -268,7 +214,7 @@ def _log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
 
 @functools.lru_cache(maxsize=512)
 def _delay(kind: str, mean: int) -> Delay:
-    return parse(kind.format(e=mean, twice=2 * mean, tenfold=10 * mean, wide=10 * mean))
+    return parse(kind.format(e=mean, twice=2 * mean, tenfold=10 * mean))
 
 
 def main() -> bool:
@@ -278,59 +224,32 @@ def main() -> bool:
     parser.add_argument(
         "--given", action="append", help="factor on the mean delay that is given, or 'nothing'"
     )
-    parser.add_argument("--law", default="usual", help="usual, wide or markets")
+    parser.add_argument("--law", default="usual", help="usual or wide")
     parser.add_argument("--horizon", type=int, help="the rounds of a run, where a law draws none")
     asked = parser.parse_args()
-    factors = asked.given or (["1"] if asked.law == "markets" else ["1", "0.8"])
+    runs = 10_000 if asked.replications is None else asked.replications
+    about = {"policy": asked.policy, "law": asked.law, "horizon": asked.horizon, "seed": asked.seed}
+    rows = []
     with running(asked) as how:
-        rows = [
-            measure_safety(
-                10_000 if asked.replications is None else asked.replications,
-                policy=asked.policy,
-                given=factor,
-                horizon=asked.horizon,
-                seed=asked.seed,
-                problems=asked.law,
-                **how,
-            )
-            for factor in map(_factor, factors)
-        ]
-    values = [row._asdict() | {"given": _given(row.given)} for row in rows]
-    for each in values:
-        del each["found"]
-    columns = ["given", "runs", "possibly_stuck", "stuck", "stuck_anew", "upper_limit"]
+        for given in asked.given or ["1", "0.8"]:
+            rows.append(measure_safety(runs, given=given, **about, **how))
+    columns = ["given", "runs", "possibly_stuck", "stuck", "stuck_anew"]
     cells = [
-        [f"{row[name]:.2e}" if name == "upper_limit" else f"{row[name]}" for name in columns]
-        + [number_text(row["mean"]), number_text(row["worst"])]
-        for row in values
+        [f"{getattr(row, name)}" for name in columns]
+        + [f"{row.upper_limit:.2e}", number_text(row.mean), number_text(row.worst)]
+        for row in rows
     ]
     title = f"Suboptimal convergence of {asked.policy} on random problems"
-    show(title, [name.replace("_", " ") for name in [*columns, "mean", "worst"]], cells)
+    show(title, [name.replace("_", " ") for name in columns] + ["limit", "mean", "worst"], cells)
+    values = [dict(list(row._asdict().items())[:-1]) for row in rows]
     keep(asked.out / "safety.csv", values, ("policy", "law", "given", "horizon", "seed"))
-    kind = "MarketRunSpec" if asked.law == "markets" else "RunSpec"
     for row in rows:
         for number, data, regret in row.found:
             print(
                 f"Run {number} is stuck, with a regret of {regret:,.0f}: "
-                f"{kind}.from_json({json.dumps(data)}).run({number})"
+                f"RunSpec.from_json({json.dumps(data)}).run({number})"
             )
-    return all(is_safe(row) for row in rows)
-
-
-def _given(factor: float | None) -> str:
-    return "nothing" if factor is None else f"{factor:g}"
-
-
-def _factor(text: str) -> float | None:
-    """The factor on the mean delay that is given; None for 'nothing'."""
-    if text == "nothing":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidInput(
-            f"--given takes a factor on the mean delay, or 'nothing', not {text!r}."
-        ) from None
+    return all(row.is_safe for row in rows)
 
 
 if __name__ == "__main__":

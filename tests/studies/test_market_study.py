@@ -8,7 +8,6 @@ from latesum import InvalidInput
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.simulation.market import Market
 from market_study import CELLS, WORLDS, Cell, main, row_of, run_markets
-from safety import measure_safety
 
 SHORT = Market(buckets=35, regions=2, sales=2_000, effects=0.3)
 
@@ -39,18 +38,6 @@ def test_a_row_says_what_was_measured():
     assert row.of_split == pytest.approx(0.2)
     assert (row.coverage, row.wrong_signs, row.ends_best) == (0.75, 0.25, 0.5)
     assert (row.ends_within, row.named, row.named_wrongly) == (0.5, 0.5, 0.5)
-
-
-def test_stuck_runs_are_counted_in_random_markets(tmp_path):
-    """Always the last option: in 12 markets it is worse by 5% or more in some, and the best in others."""
-    found = measure_safety(12, policy="always(option=1)", problems="markets", store=tmp_path)
-    assert 0 < found.stuck == found.possibly_stuck < 12
-    number, data, regret = found.found[0]
-    again = MarketRunSpec.from_json(data).run(number)
-    assert again.missed_sales == pytest.approx(regret)
-    for named, words in (({"given": 0.8}, "say 1"), ({"horizon": 90}, "leave it out")):
-        with pytest.raises(InvalidInput, match=words):
-            measure_safety(1, policy="flow", problems="markets", **named)
 
 
 def test_real_demand_is_what_the_series_say():
