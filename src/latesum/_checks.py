@@ -22,6 +22,8 @@ def whole_number(value: object, name: str, *, at_least: int = 0) -> int:
     ...
     latesum.errors.InvalidInput: rounds must be a whole number of at least 0, not 2.5.
     """
+    if type(value) is int and value >= at_least:  # most are
+        return value
     number = None
     if isinstance(value, float) and value.is_integer():
         number = int(value)

@@ -17,7 +17,7 @@ class Terse(RoundRobin):
     def _findings(self, units):
         return ["Played 5,000 rounds at 0.25 so far."]
 
-    def reason(self):
+    def _reason(self):
         return "since 5,000 rounds are due"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from latesum import InvalidInput, Problem, policies, simulate
+from latesum import InvalidInput, policies
 from latesum.policies import (
     ODAAFB,
     Block,
@@ -121,19 +121,6 @@ def test_state_may_be_arrays_tuples_and_dataclasses():
         assert one._counts.tolist() == [0, 30]
         assert one._last == (1, 9.0)
         assert one._note == Note([1])
-
-
-def test_state_that_json_cannot_hold_runs_in_simulations_and_is_refused_where_it_is_saved():
-    class Careless(Half):
-        kind = "careless"
-
-        def _reset(self):
-            super()._reset()
-            self._seen = {(0, 1)}
-
-    assert simulate(Problem([0.2, 0.8], "constant(3)"), Careless(2), 700, seed=1).regret() > 0
-    with pytest.raises(InvalidInput, match=r"Careless._seen holds a set, which cannot be saved"):
-        Careless(2).to_state()
 
 
 def test_an_argument_that_is_not_kept_is_refused_with_a_remedy():

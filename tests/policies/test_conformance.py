@@ -3,7 +3,7 @@
 import pytest
 
 from latesum.policies import check
-from latesum.policies.conformance import CHECKS, NotConforming
+from latesum.policies.conformance import NotConforming
 from latesum.policies.fixed import Oracle, RoundRobin
 from latesum.policies.odaaf import ODAAF, ODAAFB
 from latesum.policies.registry import available
@@ -38,20 +38,22 @@ class _Impure(RoundRobin):
 
 
 class _Counting(RoundRobin):
-    """Counts tells, so that a block told in parts is not the same as told whole."""
+    """Counts outside of `_reset`, so that a block told in parts is not the same as told whole."""
 
-    def tell(self, arm, rounds, total=None, purpose=None, number=None):
-        super().tell(arm, rounds, total, purpose, number)
-        self._sums[arm] += 1.0
+    _count = 0
+
+    def _learn(self, play):
+        super()._learn(play)
+        self._count += 1
+        self._sums[play.arm] += self._count
 
 
 class _Forgetful(RoundRobin):
-    """Leaves the sums out of its state."""
+    """Leaves the last play out of its state."""
 
     def to_state(self):
         state = super().to_state()
-        learned = {**state["learned"], "_sums": [0.0] * self.n_arms}
-        return {**state, "learned": learned}
+        return {**state, "events": state["events"][:-1]}
 
 
 class _Stubborn(RoundRobin):
@@ -78,11 +80,6 @@ class _Remembering(RoundRobin):
 def test_a_policy_that_breaks_the_protocol_is_caught(broken):
     with pytest.raises(NotConforming):
         check(broken(3, block=20), seed=1)
-
-
-def test_the_suite_covers_the_protocol():
-    names = {examine.__name__ for examine in CHECKS}
-    assert names >= {"ask_is_pure", "tells_merge", "replay_equals_history", "state_round_trips"}
 
 
 def test_a_policy_that_only_says_that_it_takes_new_options_is_found_out():

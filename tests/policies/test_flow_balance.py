@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latesum.delays import parse
-from latesum.policies.flow_balance import FlowBalance
+from latesum.policies.flow import FlowBalance
 
 DELAYS = (
     "constant(7)",

@@ -11,16 +11,16 @@ CLAIMS = ("promising", "looks best", "is the answer", "more about it")
 
 
 @pytest.mark.parametrize("name", available())
-def test_explain_is_the_findings_and_the_next_block_with_its_reason(built, name):
+def test_explain_ends_with_the_next_block_and_its_reason(built, name):
     policy = built(name)
     rng = np.random.default_rng(1)
     for step in range(30):
         if step == 20:
             policy.drop(2)
-            assert "C was taken away." in policy.findings()
+            assert "C was taken away." in policy.explain()
         asked = policy.ask()
         last = f"Next: {policy.names[asked.arm]} for {counted(asked.rounds, 'round')}, "
-        assert policy.explain() == [*policy.findings(), f"{last}{policy.reason()}."]
+        assert policy.explain()[-1] == f"{last}{policy._reason()}."
         policy.tell(asked.arm, asked.rounds, float(rng.binomial(asked.rounds, 0.5)))
 
 
@@ -57,13 +57,13 @@ def test_an_option_of_which_nothing_is_known_is_not_called_promising(built):
 def test_flow_says_what_it_has_seen_and_why_it_goes_on():
     policy = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
     first, second = policy.ask().arm, 1 - policy.ask().arm
-    assert policy.reason() == "because it has not been tried yet"
+    assert policy._reason() == "because it has not been tried yet"
     policy.tell(first, policy.ask().rounds - 5, None)
-    assert policy.reason() == "to finish the block that was begun"
+    assert policy._reason() == "to finish the block that was begun"
     policy.tell(first, 5, 4.0)
     policy.tell(second, policy.ask().rounds, 15.0)
-    assert policy.reason() == "because it looks most promising"
-    assert policy.findings()[second].startswith(f"{policy.names[second]} has a mean of about 0.")
+    assert policy._reason() == "because it looks most promising"
+    assert policy.explain()[second].startswith(f"{policy.names[second]} has a mean of about 0.")
 
 
 def test_phases_are_counted_and_end():
@@ -77,4 +77,3 @@ def test_phases_are_counted_and_end():
     assert policy.phase is None
     assert seen == set(range(1, len(seen) + 1))
     assert len(seen) > 1
-    assert Flow(2, mean_delay=5).phase is None

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from latesum import Problem
 from latesum._kl_kernels import exploration
 from latesum.policies import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
-from latesum.policies.flow_balance import FlowBalance
+from latesum.policies.flow import FlowBalance
 
 # ------------------------------------------------------------------------------------- ODAAF
 

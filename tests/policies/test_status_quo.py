@@ -12,7 +12,7 @@ from latesum.policies import (
     check,
     from_state,
 )
-from latesum.policies.flow_balance import FlowBalance
+from latesum.policies.flow import FlowBalance
 
 PLAYS = [(0, 130, 60.0), (1, 40, 30.0), (1, 260, None), (0, 95, 50.0), (2, 300, 100.0)]
 HISTORY = [(1, 400, 210.0), (1, 300, None), (0, 90, 30.0)]
@@ -110,7 +110,7 @@ def test_with_a_history_of_all_arms_the_best_index_comes_first():
     history = [(0, 4_000, 800.0), (1, 4_000, 2_800.0)]
     policy = Flow(2, 10_000, mean_delay=8.0, history=history)
     assert policy.ask().arm == 1
-    assert policy.reason() == "because it looks most promising"
+    assert policy._reason() == "because it looks most promising"
 
 
 def test_fresh_replaces_the_history():
@@ -130,7 +130,7 @@ def test_what_ran_before_is_among_the_findings():
     for _ in range(4):
         asked = policy.ask()
         policy.tell(asked.arm, asked.rounds, 0.5 * asked.rounds)
-    assert policy.findings()[0].startswith("The status quo had a mean of about 0.")
+    assert policy.explain()[0].startswith("The status quo had a mean of about 0.")
 
 
 @pytest.mark.parametrize(

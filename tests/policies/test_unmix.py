@@ -177,7 +177,7 @@ def test_the_learned_delay_is_near_the_true_one_where_the_given_mean_is_half_of_
 
 def test_it_explains_itself():
     policy = Unmix(2, 10_000, mean_delay=50, status_quo="other", rng=np.random.default_rng(1))
-    assert policy.reason() == "because it has not been tried yet"
+    assert policy._reason() == "because it has not been tried yet"
     for total in (20, 25, 26, 24, 25, 30, 31):
         asked = policy.ask()
         policy.tell(asked.arm, asked.segment, float(total), number=asked.number)
@@ -187,8 +187,8 @@ def test_it_explains_itself():
     assert "The status quo had a mean of about" in said
     assert "observations without delay" in said
     unknown = Unmix(2, 10_000)
-    assert unknown.reason() == "to see how late its rewards come, because nothing is known yet"
-    assert "Nothing is known of the delay yet" in unknown.findings()[0]
+    assert unknown._reason() == "to see how late its rewards come, because nothing is known yet"
+    assert "Nothing is known of the delay yet" in unknown.explain()[0]
 
 
 def test_totals_that_no_distribution_explains_widen_the_intervals_and_it_says_so():
@@ -200,7 +200,7 @@ def test_totals_that_no_distribution_explains_widen_the_intervals_and_it_says_so
             asked = policy.ask()
             total = 0.5 * 400 + (swing if place % 2 else -swing)
             policy.tell(asked.arm, 400, total, number=asked.number)
-    assert any("times as much as rewards and delays" in line for line in wild.findings())
+    assert any("times as much as rewards and delays" in line for line in wild.explain())
     width = [max(row.high - row.low for row in policy.estimates()) for policy in (calm, wild)]
     assert width[1] > 2 * width[0]
 
@@ -378,10 +378,10 @@ def test_an_arm_in_doubt_is_visited_again_and_the_explanation_is_named():
     asked = policy.ask()
     estimates = policy.estimates()
     assert estimates[asked.arm].mean < estimates[1 - asked.arm].mean
-    assert policy.reason().startswith("because it may be as good as the best one if rewards are")
+    assert policy._reason().startswith("because it may be as good as the best one if rewards are")
     saved = json.loads(json.dumps(policy.to_state()))
     for same in (policy.copy(), Unmix.from_state(saved)):
-        assert same.reason() == policy.reason()
+        assert same._reason() == policy._reason()
         for _ in range(9):  # nothing, and again nothing: the doubt ends
             same.tell(asked.arm, asked.rounds, 0.0)
         assert same.ask().arm == 1 - asked.arm

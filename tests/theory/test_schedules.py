@@ -133,7 +133,7 @@ def test_a_larger_delay_never_shortens_a_phase(mean, horizon, more) -> None:
         (lambda: KnownMean(-1), "the mean delay must be a number of at least 0"),
         (lambda: KnownMean(math.nan), "the mean delay must be a number of at least 0"),
         (lambda: KnownMean(math.inf), "the mean delay must be a number of at least 0"),
-        (lambda: KnownBound(50, 40), "must be at least as large"),
+        (lambda: KnownBound(50, 40), "below the mean delay"),
         (lambda: KnownBound(50, 100.5), "the delay bound must be a whole number"),
         (lambda: KnownVariance(50, -1), "the delay variance must be a number of at least 0"),
         (lambda: KnownVariance(0.5, 1, tightened=True), "leave out tightened=True"),

@@ -649,8 +649,6 @@ class CampaignConfig(BaseModel):
 
         accepted = registry.accepted_parameters(self.policy)
         extra: dict[str, Any] = {}
-        if "names" in accepted:
-            extra["names"] = list(self.options)
         if "rng" in accepted:
             sequence = np.random.SeedSequence(self.seed, spawn_key=(0, 1))
             extra["rng"] = np.random.Generator(np.random.PCG64(sequence))
@@ -663,7 +661,9 @@ class CampaignConfig(BaseModel):
                 for _, _, rounds, shown, total, _, _ in self.history
             ]
         parameters = {**extra, **self.parameters, "n_arms": self.n_options}
-        return registry.build(self.policy, **parameters)
+        policy = registry.build(self.policy, **parameters)
+        policy.names = tuple(self.options)
+        return policy
 
     def build_market(self, first: int = 1, *, rounds_known: bool = True) -> MarketConfig:
         """The configuration of the model of markets.

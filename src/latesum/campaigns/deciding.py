@@ -320,7 +320,7 @@ def _ask_policy(state: CampaignState, bucket: int, now: datetime, replay: Replay
         found = policy.number_for(arm, purpose)
         return found if isinstance(last, Play) and last.number == found else bucket
 
-    reason = _say_block(state.config, block.arm, block.rounds, policy.reason())
+    reason = policy.explain(units_of(state.config))[-1].removeprefix("Next: ")
     return block.arm, block.purpose, block.rounds, reason, number
 
 
@@ -343,28 +343,26 @@ def at_next_block(state: CampaignState, policy: Policy, plays: list[PlayOrRemova
     return following
 
 
-def _say_block(config: CampaignConfig, arm: int, rounds: int, why: str) -> str:
-    """What a policy asked for, in whole buckets, and why."""
-    buckets = max(1, math.ceil(rounds / config.expected_rounds - _NOT_WORTH_A_BUCKET))
-    return f"{config.options[arm]} for {counted(buckets, config.buckets.word)}, {why}."
-
-
 def units_of(config: CampaignConfig) -> Units:
     """How a policy's numbers are written in a campaign: in its own unit, and rounds as time."""
     low, high = config.range
+
+    def whole_buckets(rounds: int) -> str:
+        buckets = max(1, math.ceil(rounds / config.expected_rounds - _NOT_WORTH_A_BUCKET))
+        return counted(buckets, config.buckets.word)
+
     return Units(
         mean=lambda value: rate_text(config.per_round(value), config.range),
         difference=lambda value: rate_text(value * (high - low), config.range),
         rounds=lambda rounds: span_text(rounds / config.expected_rounds, config.buckets.every),
+        block=whole_buckets,
     )
 
 
 def explain_policy(state: CampaignState, policy: Policy, plays: list[PlayOrRemoval]) -> list[str]:
     """What a policy has found out after these plays, and what it asks for next, in buckets."""
-    following = at_next_block(state, policy, plays)
-    asked = following.ask()
-    said = _say_block(state.config, asked.arm, asked.rounds, following.reason())
-    return [*policy.findings(units_of(state.config)), f"Next: {said}"]
+    units, following = units_of(state.config), at_next_block(state, policy, plays)
+    return [*policy.explain(units)[:-1], following.explain(units)[-1]]
 
 
 # The model of markets.

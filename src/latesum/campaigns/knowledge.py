@@ -102,7 +102,7 @@ class PolicyKnowledge:
 
     def findings(self) -> list[str]:
         """What was found, for people."""
-        return self.policy.findings(units_of(self.config))
+        return self.policy.explain(units_of(self.config))[:-1]
 
     def sentences(self, level: float = 0.95) -> list[str]:
         """What was found and what comes next, for people."""

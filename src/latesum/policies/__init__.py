@@ -1,9 +1,10 @@
-"""What decides from totals: one policy a file, and the protocol that all of them keep to."""
+"""What decides from totals: one file per policy, and the protocol of all."""
 
 from latesum.policies.ars_ucb import ARSUCB
-from latesum.policies.base import Block, Estimate, Play, Policy
+from latesum.policies.base import Block, Play, Policy
 from latesum.policies.clw import CLW
 from latesum.policies.conformance import check
+from latesum.policies.estimates import Estimate
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF

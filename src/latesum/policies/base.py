@@ -9,7 +9,6 @@ segments in which a block was reported says so (`learns_from`).
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
@@ -17,12 +16,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum._render import counted
 from latesum.policies import saving
 from latesum.policies.estimates import PLAIN, Estimate, Units, as_html
 from latesum.policies.history import check_history
-
-__all__ = ["PURPOSES", "Block", "Estimate", "Play", "Policy", "Purpose"]
 
 #: Why a block is played. "learn": to learn from it. "bridge": played and not learned from.
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
@@ -36,8 +32,6 @@ class Block(NamedTuple):
     """What a policy asks for: play `arm` for at least `rounds` rounds.
 
     Args:
-        arm: The arm to play.
-        rounds: The least number of rounds.
         purpose: Why it is played.
         number: Counts the policy's decisions; the base class gives it, so that a policy leaves it
             out.
@@ -54,9 +48,7 @@ class Block(NamedTuple):
     segment: int | None = None
 
     def __repr__(self) -> str:
-        """As one would type it: without `segment` where there is none."""
-        shown = self if self.segment is not None else self[:4]
-        fields = (f"{name}={value!r}" for name, value in zip(self._fields, shown, strict=False))
+        fields = (f"{name}={each!r}" for name, each in self._asdict().items() if each is not None)
         return f"Block({', '.join(fields)})"
 
 
@@ -78,36 +70,24 @@ class Policy(ABC):
 
     A subclass sets `kind`, assigns its constructor's arguments to attributes of the same names
     before it calls `super().__init__`, and fills in `_reset`, `_learn` and `_next`. What it learns
-    are the attributes that `_reset` sets; the base class copies and saves them
-    (`latesum.policies.saving` says what they may be). The other hooks have defaults; one that is
-    replaced is always called. `names` are those of the arms, for sentences, by default letters;
-    `rng` is the generator of a policy that draws.
+    are the attributes that `_reset` sets; the base class copies them. The other hooks have
+    defaults; one that is replaced is always called. `names` are those of the arms, for sentences,
+    by default letters; `rng` is the generator of a policy that draws.
     """
 
     #: The policy's name in the registry and in saved states.
     kind: str
     #: What the policy sees; attributed baselines have "attributed".
     sees: ClassVar[Literal["totals"]] = "totals"
-    #: Whether the policy draws at random; if so its generator `_rng` is part of its state.
+    #: Whether the policy draws at random: from `_rng`, in `_reset` and `_learn` only.
     random: bool = False
     #: "blocks": `_learn` takes in whole blocks. "segments": each tell by itself, such as one
     #: bucket; `play.number` says which block it belongs to.
     learns_from: Literal["blocks", "segments"] = "blocks"
-    #: Whether an option may be added while the policy runs. Told the plays of the other arms, the
+    #: Whether an option may be added while the policy runs. Given the plays of the other arms, the
     #: same policy with one more arm then asks for that arm next, or as soon as those before it had
     #: a turn.
     takes_new_options: ClassVar[bool] = False
-
-    rounds_played: int
-    _asked: Block | None  # the answer of `ask`, until something was played
-    _open: Play | None  # the block that the next tell may go on with ...
-    _unplayed: int  # ... and how many of the rounds that it was asked for remain
-    _highest: int  # the highest number of a block so far
-    _before: tuple[int, Any, Any]  # what was known before the open block
-    _seeded: dict[str, Any] | None  # the generator's state at the beginning
-    _dropped: frozenset[int]
-    _learned: tuple[str, ...]  # the attributes that `_reset` sets
-    _rng: Any  # to draw from, in `_reset` and `_learn` only; None if `random` is False
 
     def __init__(
         self,
@@ -119,13 +99,27 @@ class Policy(ABC):
         saving.arguments_of(type(self))  # refused where one has no name
         self.n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         self.names = saving.checked_names(names, self.n_arms)
-        self._seeded = None
+        self._seed_state: dict[str, Any] | None = None  # the generator at the start
         if self.random:
-            self._seeded = saving.generator_state(np.random.default_rng(0) if rng is None else rng)
+            self._seed_state = dict((rng or np.random.default_rng(0)).bit_generator.state)
         self._begin()
         others = set(vars(self))
         self._reset()
         self._learned = tuple(name for name in vars(self) if name not in others)
+
+    def _begin(self) -> None:
+        """The book-keeping at the start."""
+        self.rounds_played = 0
+        self._events: list[Play | int] = []  # what was told, and the arms that were dropped
+        self._asked: Block | None = None  # the answer of `ask`, until something was played
+        self._open: Play | None = None  # the block that the next tell may go on with, ...
+        self._unplayed = 0  # ... how many of the rounds that it was asked for remain, ...
+        self._before: tuple[int, Any, Any] = (0, None, None)  # ... and what was known before it
+        self._highest = 0  # the highest number of a block so far
+        self._dropped: frozenset[int] = frozenset()
+        self._rng: Any = None
+        if self._seed_state is not None:
+            self._rng = saving.generator_in(self._seed_state)
 
     def ask(self) -> Block:
         """The block to play next. Asked twice, it answers the same.
@@ -163,9 +157,18 @@ class Policy(ABC):
                 if the arm is the one asked for, and "override" if it is another.
             number: The number of the block that was followed; by default what `number_for` says.
         """
-        play = self._checked(arm, rounds, total, purpose, number)
-        arm, rounds, total, purpose, number = play
-        last = self._open
+        arm = self._checked_arm(arm)
+        rounds = whole_number(rounds, "rounds played", at_least=1)
+        if total is not None:
+            total = finite_number(total, "a total (None where it is not known yet)")
+        if purpose is None:
+            purpose = self.ask().purpose if arm == self.ask().arm else "override"
+        elif purpose not in PURPOSES:
+            raise InvalidInput(f"a purpose is one of {', '.join(PURPOSES)}, not {purpose!r}.")
+        if number is None:
+            number = self.number_for(arm, purpose)
+        number = whole_number(number, "the number of a block", at_least=1)
+        play, last = Play(arm, rounds, total, purpose, number), self._open
         continues = last is not None and last[0] == arm and last[3:] == play[3:]
         if continues:
             self._unplayed -= rounds
@@ -173,12 +176,13 @@ class Policy(ABC):
             asked = self.ask()
             followed = asked.arm == arm and asked.purpose == purpose
             self._unplayed = asked.rounds - rounds if followed else 0
-            self._highest = max(self._highest, play.number or 0)
+            self._highest = max(self._highest, number)
+        self._events.append(play)
         if self.learns_from == "blocks":
             if continues and last is not None and (last.total is None) == (total is None):
                 self._go_back()  # the block is learned whole
                 whole = None if total is None or last.total is None else last.total + total
-                play = Play(arm, last.rounds + rounds, whole, last.purpose, number)
+                play = Play(arm, last.rounds + rounds, whole, purpose, number)
             else:
                 self._before = self._memory()
         self._asked, self._open = None, play
@@ -191,10 +195,9 @@ class Policy(ABC):
         It is the number asked for, if they are what is asked for. Overrides of one arm that follow
         each other have one number. Everything else is a block of its own.
         """
-        asked = self.ask()
+        asked, last = self.ask(), self._open
         if (arm, purpose) == (asked.arm, asked.purpose):
             return asked.number
-        last = self._open
         if last is not None and last.purpose == purpose == "override" and last.arm == arm:
             return last.number or 0
         return self._highest + 1
@@ -205,12 +208,10 @@ class Policy(ABC):
         if arm in self._dropped:
             return
         if len(self._dropped) == self.n_arms - 1:
-            raise InvalidInput(
-                f"{self.names[arm]} is the last option left and cannot be dropped; "
-                "end the campaign instead."
-            )
+            raise InvalidInput(f"{self.names[arm]} is the last option and cannot be dropped.")
         # What was played before and after a drop is not one block.
         self._asked, self._open, self._unplayed = None, None, 0
+        self._events.append(arm)
         self._dropped = self._dropped | {arm}
         self._forget(arm)
 
@@ -231,7 +232,7 @@ class Policy(ABC):
                 raise InvalidInput(f"{type(self).__name__} takes no history.")
             vars(new)["history"] = check_history(history, self.n_arms)
         if rng is not None and self.random:
-            new._seeded = saving.generator_state(rng)
+            new._seed_state = dict(rng.bit_generator.state)
         new._begin()
         new._reset()
         return new
@@ -240,16 +241,22 @@ class Policy(ABC):
         """The same policy, knowing the same; what one learns later, the other does not know."""
         new = object.__new__(type(self))
         vars(new).update(vars(self))
-        before, new._before = self._before, self._memory()
+        new._before, new._events = self._memory(), self._events.copy()
         new._go_back()
-        new._before, new._asked = before, None
+        new._before, new._asked = self._before, None
         return new
 
-    def replay(self, plays: Iterable[Play | Sequence[Any]]) -> Self:
-        """A fresh policy that learned `plays`: how late and restated totals come in."""
+    def replay(self, plays: Iterable[Play | Sequence[Any] | int]) -> Self:
+        """A fresh policy that learned `plays`: how late and restated totals come in.
+
+        A number among them is an arm that was dropped then.
+        """
         new = self.fresh()
         for play in plays:
-            new.tell(*play)
+            if isinstance(play, int):
+                new.drop(play)
+            else:
+                new.tell(*play)
         return new
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
@@ -257,50 +264,18 @@ class Policy(ABC):
         level = finite_number(level, "the confidence level", above=0)
         if level >= 1:
             raise InvalidInput(f"the confidence level must be below 1, such as 0.95, not {level}.")
-        candidates, believed = self._candidates(), self._estimates(level)
+        names, active = self.names, self._candidates()
         return [
-            Estimate(arm, name, mean, max(low, 0.0), min(high, 1.0), plays, arm in candidates)
-            for arm, (name, (mean, low, high, plays)) in enumerate(
-                zip(self.names, believed, strict=True)
-            )
+            Estimate(arm, names[arm], mean, max(low, 0.0), min(high, 1.0), plays, arm in active)
+            for arm, (mean, low, high, plays) in enumerate(self._estimates(level))
         ]
 
-    @property
-    def phase(self) -> int | None:
-        """The phase that the policy is in, from 1 on; None if it has none, or they are over."""
-        return None
-
-    def findings(self, units: Units = PLAIN) -> list[str]:
-        """What the policy has found out so far, in sentences for a person."""
-        gone = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
-        return [*self._findings(units), *gone]
-
-    def reason(self) -> str:
-        """Why the block that `ask` names comes next: the end of a sentence about it.
-
-        It claims nothing where nothing is known.
-        """
-        arm, _, purpose, *_ = self.ask()
-        if purpose == "override":
-            return "as ordered"
-        if self._nothing_known():
-            if purpose == "commit":
-                return "though nothing is known yet: the rounds to learn from are over"
-            learns = "to learn about it, " if purpose == "learn" else ""
-            return f"{learns}because nothing is known yet"
-        if purpose == "learn":
-            return "to learn more about it" if self._known_rounds(arm) else "to learn about it"
-        if purpose == "bridge":
-            return "while late rewards of other options fade out"
-        return "because it is the answer"
-
-    def explain(self) -> list[str]:
-        """What the policy knows and does, in sentences for a person."""
-        asked = self.ask()
-        following = (
-            f"Next: {self.names[asked.arm]} for {counted(asked.rounds, 'round')}, {self.reason()}."
-        )
-        return [*self.findings(), following]
+    def explain(self, units: Units = PLAIN) -> list[str]:
+        """Sentences for a person: what was found, and last the next block with its reason."""
+        arm, rounds, *_ = self.ask()
+        gone = [f"{self.names[each]} was taken away." for each in sorted(self._dropped)]
+        following = f"Next: {self.names[arm]} for {units.block(rounds)}, {self._reason()}."
+        return [*self._findings(units), *gone, following]
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -308,28 +283,19 @@ class Policy(ABC):
         return saving.parameters_of(self)
 
     def __repr__(self) -> str:
-        """What one would type."""
         return saving.typed(self)
 
     def _repr_html_(self) -> str:
         return as_html(repr(self), self.explain(), self.estimates())
 
     def to_state(self) -> dict[str, Any]:
-        """All that the policy knows, as JSON values."""
-        goes_back = self._open is not None and self.learns_from == "blocks"
-        rounds, learned, generator = self._before if goes_back else self._memory()
+        """All that the policy knows, as JSON values: its parameters and what it was told."""
         return {
             "latesum_state": saving.STATE_VERSION,
             "policy": self.kind,
             "parameters": self.parameters,
-            "rounds": rounds,
-            "learned": saving.to_json(learned, type(self).__name__),
-            "generator": generator,
-            "seeded": self._seeded,
-            "open": None if self._open is None else list(self._open),
-            "unplayed": self._unplayed,
-            "highest": self._highest,
-            "dropped": sorted(self._dropped),
+            "generator": self._seed_state,
+            "events": [list(each) if isinstance(each, Play) else each for each in self._events],
         }
 
     @classmethod
@@ -337,17 +303,8 @@ class Policy(ABC):
         """The policy that `to_state` described; it goes on exactly as the saved one would have."""
         saving.check_state(state, cls.kind)
         policy = cls(**state["parameters"])
-        policy._seeded, policy._dropped = state["seeded"], frozenset(state["dropped"])
-        learned = saving.from_json(state["learned"], policy._snapshot())
-        policy._before = (state["rounds"], learned, state["generator"])
-        policy._go_back()
-        if state["open"] is not None:
-            policy._open = Play(*state["open"])
-            if policy.learns_from == "blocks":
-                policy.rounds_played += policy._open.rounds
-                policy._learn(policy._open)
-        policy._unplayed, policy._highest = state["unplayed"], state["highest"]
-        return policy
+        policy._seed_state = state["generator"]
+        return policy.replay(state["events"])
 
     # The hooks: what a subclass fills in or replaces.
 
@@ -382,9 +339,18 @@ class Policy(ABC):
         """What the policy has found out so far, in sentences."""
         return []
 
-    def _known_rounds(self, arm: int) -> int:
-        """The rounds of an arm that were learned from."""
-        return self._estimate(arm, 0.95)[3]
+    def _reason(self) -> str:
+        """Why the next block: the end of a sentence; no claim where nothing is known."""
+        arm, _, purpose, *_ = self.ask()
+        plays = [each[3] for each in self._estimates(0.95)]
+        if purpose == "commit":
+            late = "though nothing is known yet: the rounds to learn from are over"
+            return "because it is the answer" if any(plays) else late
+        if purpose == "learn":
+            aim = "to learn more about it" if plays[arm] else "to learn about it"
+            return aim if any(plays) else f"{aim}, because nothing is known yet"
+        late = "while late rewards of other options fade out"
+        return late if any(plays) else "because nothing is known yet"
 
     def _snapshot(self) -> Any:
         """A copy of all that was learned: of the attributes that `_reset` sets."""
@@ -395,31 +361,17 @@ class Policy(ABC):
         for name, value in learned.items():
             setattr(self, name, saving.copied(value))
 
-    # What subclasses may use.
-
     def _available(self) -> list[int]:
         return [arm for arm in range(self.n_arms) if arm not in self._dropped]
 
-    def _nothing_known(self) -> bool:
-        return not any(self._known_rounds(arm) for arm in range(self.n_arms))
-
     def _checked_arm(self, arm: int) -> int:
-        if not (type(arm) is int and 0 <= arm < self.n_arms):
-            arm = whole_number(arm, "an arm")
-            if arm >= self.n_arms:
-                raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {self.n_arms - 1}.")
+        arm = whole_number(arm, "an arm")
+        if arm >= self.n_arms:
+            raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {self.n_arms - 1}.")
         return arm
 
-    # Book-keeping.
-
-    def _begin(self) -> None:
-        self.rounds_played = self._unplayed = self._highest = 0
-        self._asked = self._open = None
-        self._before, self._dropped = (0, None, None), frozenset()
-        self._rng = None if self._seeded is None else saving.generator_in(self._seeded)
-
     def _memory(self) -> tuple[int, Any, Any]:
-        generator = None if self._rng is None else saving.generator_state(self._rng)
+        generator = None if self._rng is None else self._rng.bit_generator.state
         return self.rounds_played, self._snapshot(), generator
 
     def _go_back(self) -> None:
@@ -427,28 +379,3 @@ class Policy(ABC):
         if generator is not None:
             self._rng = saving.generator_in(generator)
         self._restore(learned)
-
-    def _checked(
-        self,
-        arm: int,
-        rounds: int,
-        total: float | None,
-        purpose: Purpose | None,
-        number: int | None,
-    ) -> Play:
-        """A play, made right or refused."""
-        arm = self._checked_arm(arm)
-        if not (type(rounds) is int and rounds >= 1):
-            rounds = whole_number(rounds, "rounds played", at_least=1)
-        if total is not None and not (type(total) is float and math.isfinite(total)):
-            total = finite_number(total, "a total (None where it is not known yet)")
-        if purpose is None:
-            asked = self.ask()
-            purpose = asked.purpose if arm == asked.arm else "override"
-        elif purpose not in PURPOSES:
-            raise InvalidInput(f"a purpose is one of {', '.join(PURPOSES)}, not {purpose!r}.")
-        if number is None:
-            number = self.number_for(arm, purpose)
-        elif not (type(number) is int and number >= 1):
-            number = whole_number(number, "the number of a block", at_least=1)
-        return Play(arm, rounds, total, purpose, number)

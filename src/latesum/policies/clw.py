@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import Block, Play, Policy
+from latesum.policies.base import Believed, Block, Play
 from latesum.policies.estimates import Units
+from latesum.policies.fixed import PlainMeans
 
 
-class CLW(Policy):
+class CLW(PlainMeans):
     """Stay with an arm until older rewards are gone, measure, feed Exp3, draw again.
 
     With rewards spread over d rounds (here d = `delay_bound` + 1): an arm is drawn and played for
@@ -58,9 +59,8 @@ class CLW(Policy):
         super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
+        super()._reset()
         self._losses = [0.0] * self.n_arms  # Exp3's importance-weighted sums
-        self._rounds = [0] * self.n_arms
-        self._sums = [0.0] * self.n_arms
         self._measurements = [0] * self.n_arms
         self._draw()
 
@@ -116,15 +116,9 @@ class CLW(Policy):
             return Block(self._arm, self._settling, "bridge")
         return Block(self._arm, self._measuring, "learn")
 
-    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        # Hoeffding's inequality on the plays; each measurement gains or loses at most d rewards.
-        rounds = self._rounds[arm]
-        if rounds == 0:
-            return None, 0.0, 1.0, 0
-        mean = self._sums[arm] / rounds
-        width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
-        width += self._measurements[arm] * (self.spread - 1) / rounds
-        return mean, mean - width, mean + width, rounds
+    def _estimate(self, arm: int, level: float, slack: float = 0.0) -> Believed:
+        # Each measurement gains or loses at most d rewards.
+        return super()._estimate(arm, level, self._measurements[arm] * (self.spread - 1))
 
     def _findings(self, units: Units) -> list[str]:
         chances = self._probabilities()

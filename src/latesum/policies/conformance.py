@@ -31,9 +31,7 @@ def _require(holds: bool, sentence: str) -> None:
         raise NotConforming(sentence)
 
 
-def _history(
-    policy: Policy, rng: np.random.Generator, steps: int, *, pending: bool = True
-) -> list[Play]:
+def _history(policy: Policy, rng: np.random.Generator, steps: int) -> list[Play]:
     """Tell `policy` a history as real ones are, and return it.
 
     Blocks are followed, cut short, run over or overridden; some totals are not known.
@@ -41,9 +39,7 @@ def _history(
     means = rng.random(policy.n_arms)
     plays = []
     for _ in range(steps):
-        asked = policy.ask()
-        _check_block(policy, asked)
-        arm, rounds, purpose, number, _ = asked
+        arm, rounds, purpose, number, _ = _block(policy)
         manner = rng.choice(
             ["followed", "cut short", "run over", "overridden"], p=[0.6, 0.2, 0.1, 0.1]
         )
@@ -54,34 +50,39 @@ def _history(
         elif manner == "overridden":
             arm, rounds = int(rng.integers(policy.n_arms)), int(rng.integers(1, 200))
             purpose, number = "override", policy.number_for(arm, "override")
-        known = not pending or rng.random() < 0.85
-        total = float(rng.binomial(rounds, means[arm])) if known else None
+        total = float(rng.binomial(rounds, means[arm])) if rng.random() < 0.85 else None
         plays.append(Play(arm, rounds, total, purpose, number))
         policy.tell(*plays[-1])
     return plays
 
 
-def _check_block(policy: Policy, asked: Block) -> None:
+def _block(policy: Policy) -> Block:
+    """What a policy asks for, if that is a block."""
+    asked = policy.ask()
     arm, rounds, purpose, number, segment = asked
+    whole = all(isinstance(each, int) for each in (arm, rounds, number))
     _require(
-        isinstance(arm, int)
-        and 0 <= arm < policy.n_arms
-        and isinstance(rounds, int)
-        and rounds >= 1,
-        f"ask() must name an arm from 0 to {policy.n_arms - 1} and at least 1 round, not {asked}.",
+        whole and 0 <= arm < policy.n_arms and rounds >= 1 and number >= 1,
+        f"ask() must name an arm from 0 to {policy.n_arms - 1}, at least 1 round and a number from "
+        f"1 on, not {asked}.",
     )
     known = purpose in PURPOSES and purpose != "override"
     _require(known, f"ask() must learn, bridge or commit, not {purpose!r}.")
-    _require(isinstance(number, int) and number >= 1, f"blocks count from 1, not {number!r}.")
     _require(
         segment is None or (isinstance(segment, int) and segment >= 1),
         f"a segment is a number of rounds, at least 1, or None, not {segment!r}.",
     )
+    return asked
 
 
 def _same(one: Policy, other: Policy, what: str) -> None:
     _require(one.ask() == other.ask(), f"{what}: {one.ask()} against {other.ask()}.")
     _require(one.estimates() == other.estimates(), f"{what}: the estimates differ.")
+
+
+def _saved(policy: Policy) -> Policy:
+    """The policy as it is read from its state in JSON."""
+    return type(policy).from_state(json.loads(json.dumps(policy.to_state())))
 
 
 def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -127,8 +128,7 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
                 _require(
                     parts.ask() == rest,
                     "when part of a block was played, `_next` must ask for what remains of it: "
-                    f"after {asked.rounds - short} of {asked} were played, {parts.ask()} was asked "
-                    f"for, not {rest}.",
+                    f"{rest} of {asked}, not {parts.ask()}.",
                 )
         parts.tell(play.arm, remaining, seen, play.purpose, play.number)
         _same(whole, parts, "a block played in segments must be learned as one played whole")
@@ -139,32 +139,26 @@ def segments_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -
     if policy.learns_from == "blocks":
         return
     one, other = policy.fresh(), policy.fresh()
-    segments: list[Play] = []
     for play in _history(policy.fresh(), rng, steps):
         remaining = play.rounds
         while remaining:
             some = int(rng.integers(1, remaining + 1))
             total = None if play.total is None else float(rng.integers(0, some + 1))
-            segments.append(play._replace(rounds=some, total=total))
-            one.tell(*segments[-1])
-            _check_block(policy, one.ask())
-            one = type(policy).from_state(json.loads(json.dumps(one.to_state())))
-            other.tell(*segments[-1])
+            segment = play._replace(rounds=some, total=total)
+            one.tell(*segment)
+            _block(one)
+            other.tell(*segment)
             remaining -= some
     _same(one, other, "the same segments must lead to the same decisions")
-    _same(one, policy.replay(segments), "replayed segments must lead to the same decisions")
+    _same(one, _saved(one), "replayed segments must lead to the same decisions")
 
 
 def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """A block keeps its number while some of it remains; the next one has a higher one."""
-    lived = policy.fresh()
-    highest = 0
+    lived, highest = policy.fresh(), 0
     for _ in range(steps):
         asked = lived.ask()
-        _require(
-            asked.number > highest,
-            f"a new block must have a new number: {asked} was asked for, and {highest} was used.",
-        )
+        _require(asked.number > highest, f"a new block must have a new number: {asked} has not.")
         highest = asked.number
         remaining = asked.rounds
         while remaining:
@@ -173,45 +167,27 @@ def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int
             lived.tell(asked.arm, some, total, asked.purpose, asked.number)
             remaining -= some
             now = lived.ask()
-            goes_on = (now.arm, now.purpose) == (asked.arm, asked.purpose)
-            if remaining and not goes_on:  # it thought better of it
-                break
-            if remaining:
-                _require(
-                    now.number == highest,
-                    f"a block keeps its number while some of it remains: {now} goes on with block "
-                    f"{highest}.",
-                )
-        else:
+            if remaining and (now.arm, now.purpose) != (asked.arm, asked.purpose):
+                break  # it thought better of it
             _require(
-                now.number > highest,
-                f"a block that is over must not be gone on with: {now} comes after block "
-                f"{highest}.",
+                (now.number == highest) == (remaining > 0),
+                "a block keeps its number while some of it remains, and then there is a new one: "
+                f"{now} follows {asked}, of which {remaining} rounds remain.",
             )
 
 
-def replay_equals_history(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A policy that lived through a history is the same as one that replays it."""
-    lived = policy.fresh()
-    plays = _history(lived, rng, steps)
-    _same(lived, lived.replay(plays), "a replay must lead to the same decisions")
-
-
-def state_round_trips(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """Saved as JSON text and read again, a policy goes on identically."""
+def states_and_replays_go_on_the_same(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """Replayed, or saved as JSON text and read again, a policy goes on identically."""
     for length in (0, 1, steps):
         lived = policy.fresh()
-        _history(lived, rng, length)
-        saved = type(policy).from_state(json.loads(json.dumps(lived.to_state())))
-        _same(
-            lived,
-            saved,
-            "a policy read from its state must be the same: `_reset` sets all that is learned",
-        )
+        plays = _history(lived, rng, length)
+        others = lived.replay(plays), _saved(lived)
         for play in _history(lived.copy(), rng, steps):
+            for other in others:
+                what = "a policy that is replayed, or read from its state, must be the same"
+                _same(lived, other, f"{what}: `_reset` sets all that is learned")
+                other.tell(*play)
             lived.tell(*play)
-            saved.tell(*play)
-        _same(lived, saved, "a policy read from its state must go on the same")
 
 
 def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -230,9 +206,8 @@ def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None
             )
             total = float(asked.rounds // 2)
             lived.tell(asked.arm, asked.rounds, total, asked.purpose, asked.number)
-        again = type(policy).from_state(json.loads(json.dumps(lived.to_state())))
         _require(
-            again.ask() == lived.ask(),
+            _saved(lived).ask() == lived.ask(),
             "a policy that is read from its state must know the dropped arms.",
         )
     _refuses(lambda: lived.drop(order[-1]), "dropping the last arm")
@@ -248,16 +223,12 @@ def new_options_are_asked_for(policy: Policy, rng: np.random.Generator, steps: i
         larger = type(policy)(**{**arguments, "n_arms": policy.n_arms + 1}).replay(plays)
     except InvalidInput:
         return  # a parameter is for the present arms, and a campaign refuses in these words
-    asked = []
     for _ in range(2 * larger.n_arms + 2):
-        asked.append(larger.ask())
-        if asked[-1].arm == policy.n_arms:
+        asked = larger.ask()
+        if asked.arm == policy.n_arms:
             return
-        larger.tell(*asked[-1][:2], float(asked[-1].rounds // 2), *asked[-1][2:4])
-    raise NotConforming(
-        "a policy that takes new options must soon ask for one that was added: it asked for "
-        f"{asked}, and not for the new arm."
-    )
+        larger.tell(*asked[:2], float(asked.rounds // 2), *asked[2:4])
+    raise NotConforming("a policy that takes new options must soon ask for one that was added.")
 
 
 def totals_may_come_late_and_change(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -269,23 +240,20 @@ def totals_may_come_late_and_change(policy: Policy, rng: np.random.Generator, st
             restated = None if rng.random() < 0.2 else float(rng.integers(0, play.rounds + 1))
             plays[index] = play._replace(total=restated)
         again = policy.replay(plays)
-        _check_block(policy, again.ask())
+        _block(again)
         again.estimates()
         again.explain()
 
 
 def knows_nothing_when_fresh(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """`fresh` forgets everything, and the same generator gives the same decisions."""
-    new = policy.fresh()
-    lived = policy.fresh()
+    new, lived = policy.fresh(), policy.fresh()
     _history(lived, rng, steps)
     _same(new, lived.fresh(), "a fresh policy must know nothing: `_reset` sets all that is learned")
-    one = policy.fresh(rng=np.random.default_rng(7))
-    other = policy.fresh(rng=np.random.default_rng(7))
+    one, other = (policy.fresh(rng=np.random.default_rng(7)) for _ in range(2))
     for play in _history(one.copy(), rng, steps):
-        _same(
-            one, other, "the same generator must lead to the same decisions: draw from `_rng` only"
-        )
+        what = "the same generator must lead to the same decisions: draw from `_rng` only"
+        _same(one, other, what)
         one.tell(*play)
         other.tell(*play)
 
@@ -295,33 +263,33 @@ def goes_on_past_its_horizon(policy: Policy, rng: np.random.Generator, steps: in
     lived = policy.fresh()
     horizon = getattr(policy, "horizon", None) or 1_000
     while lived.rounds_played < 3 * horizon:
-        arm, rounds, purpose, number, _ = lived.ask()
+        arm, rounds, purpose, number, _ = _block(lived)
         rounds = max(rounds, horizon // 50)
         lived.tell(arm, rounds, float(rng.binomial(rounds, 0.5)), purpose, number)
-        _check_block(policy, lived.ask())
+    _block(lived)
 
 
 def bad_input_is_refused(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """Nonsense is refused with a sentence, and changes nothing."""
     lived = policy.fresh()
     _history(lived, rng, steps // 4)
-    before = lived.ask()
-    _refuses(lambda: lived.tell(policy.n_arms, 1, 0.0), "an arm that does not exist")
-    _refuses(lambda: lived.tell(-1, 1, 0.0), "a negative arm")
-    _refuses(lambda: lived.tell(0, 0, 0.0), "a play of no rounds")
-    _refuses(lambda: lived.tell(0, -5, 0.0), "negative rounds")
-    _refuses(lambda: lived.tell(0, 1, float("nan")), "a total that is not a number")
+    before, state, read = lived.ask(), lived.to_state(), type(policy).from_state
     unknown: Any = "fun"
-    _refuses(lambda: lived.tell(0, 1, 0.0, unknown), "an unknown purpose")
-    _refuses(lambda: lived.tell(0, 1, 0.0, "learn", 0), "a block without a number")
-    _refuses(lambda: lived.drop(policy.n_arms), "dropping an arm that does not exist")
-    _refuses(lambda: lived.estimates(1.0), "a confidence level of 1")
-    state = lived.to_state()
-    _refuses(lambda: type(policy).from_state({**state, "latesum_state": -1}), "another version")
-    _refuses(
-        lambda: type(policy).from_state({**state, "policy": "other"}), "another policy's state"
-    )
-    _refuses(lambda: type(policy).from_state({}), "a state that is none")
+    for act, what in (
+        (lambda: lived.tell(policy.n_arms, 1, 0.0), "an arm that does not exist"),
+        (lambda: lived.tell(-1, 1, 0.0), "a negative arm"),
+        (lambda: lived.tell(0, 0, 0.0), "a play of no rounds"),
+        (lambda: lived.tell(0, -5, 0.0), "negative rounds"),
+        (lambda: lived.tell(0, 1, float("nan")), "a total that is not a number"),
+        (lambda: lived.tell(0, 1, 0.0, unknown), "an unknown purpose"),
+        (lambda: lived.tell(0, 1, 0.0, "learn", 0), "a block without a number"),
+        (lambda: lived.drop(policy.n_arms), "dropping an arm that does not exist"),
+        (lambda: lived.estimates(1.0), "a confidence level of 1"),
+        (lambda: read({**state, "latesum_state": -1}), "another version"),
+        (lambda: read({**state, "policy": "other"}), "another policy's state"),
+        (lambda: read({}), "a state that is none"),
+    ):
+        _refuses(act, what)
     _require(lived.ask() == before, "refused input must change nothing.")
 
 
@@ -339,8 +307,7 @@ CHECKS: tuple[Callable[[Policy, np.random.Generator, int], None], ...] = (
     tells_merge,
     segments_are_learned,
     numbers_count_decisions,
-    replay_equals_history,
-    state_round_trips,
+    states_and_replays_go_on_the_same,
     drops_are_kept,
     new_options_are_asked_for,
     totals_may_come_late_and_change,

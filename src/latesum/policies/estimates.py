@@ -29,7 +29,7 @@ def _rounds_text(rounds: float) -> str:
 
 
 class Units(NamedTuple):
-    """How a policy's means, differences of means and rounds are written.
+    """How means, differences of means, rounds and the length of a block are written.
 
     By default as rewards between 0 and 1, and rounds; a campaign has units of its own.
     """
@@ -37,13 +37,26 @@ class Units(NamedTuple):
     mean: Callable[[float], str] = "{:.3f}".format
     difference: Callable[[float], str] = "{:g}".format
     rounds: Callable[[float], str] = _rounds_text
+    block: Callable[[int], str] = lambda rounds: _render.counted(rounds, "round")
+
+    def estimate(self, name: str, mean: float, worth: float, bound: float) -> str:
+        """What is believed of an arm, how well it is known, and how good it might be."""
+        return (
+            f"{name} has a mean of about {self.mean(mean)}, equivalent to "
+            f"{_render.counted(f'{worth:,.0f}', 'observation')} without delay; it may be as good "
+            f"as {self.mean(min(bound, 1.0))}."
+        )
+
+    def status_quo(self, mean: float) -> str:
+        """What is believed of what ran before the start."""
+        return f"The status quo had a mean of about {self.mean(mean)}."
 
 
 PLAIN = Units()
 
 
 def may_be_best(estimate: Estimate, best: Estimate) -> bool:
-    """Whether an arm is still in the race with the one that looks best.
+    """Whether an arm is a candidate beside the one that looks best.
 
     It is not where the policy has dropped it, or its whole interval lies below that of the best.
     """
@@ -57,7 +70,7 @@ def named_winner(
     commits: bool,
     removed: Collection[int] = (),
 ) -> int | None:
-    """The arm that can be kept: the only one left, once all in the race had two periods.
+    """The arm that can be kept: the only candidate, once all candidates had two periods.
 
     `visits` says in how many periods each arm was played, `commits` whether the policy has decided
     to play one arm only, `removed` which arms may not be played any longer.
@@ -67,32 +80,15 @@ def named_winner(
     >>> print(named_winner(policy.estimates(), [0, 0], commits=False))
     None
     """
-    known = [each for each in estimates if each.mean is not None and each.arm not in removed]
+    allowed = [each for each in estimates if each.arm not in removed]
+    known = [each for each in allowed if each.mean is not None]
     if not known:
         return None
     best = max([each for each in known if each.active] or known, key=lambda each: each.mean or 0.0)
-    surviving = [
-        each
-        for each in estimates
-        if each.arm == best.arm or (each.arm not in removed and may_be_best(each, best))
-    ]
-    if not (commits or len(surviving) == 1) or any(visits[each.arm] < 2 for each in surviving):
+    candidates = [each for each in allowed if each.arm == best.arm or may_be_best(each, best)]
+    if not (commits or len(candidates) == 1) or any(visits[each.arm] < 2 for each in candidates):
         return None
     return best.arm
-
-
-def say_estimate(option: str, mean: float, worth: float, bound: float, units: Units) -> str:
-    """What is believed of an arm, how well it is known, and how good it might be."""
-    return (
-        f"{option} has a mean of about {units.mean(mean)}, equivalent to "
-        f"{_render.counted(f'{worth:,.0f}', 'observation')} without delay; it may be as good as "
-        f"{units.mean(min(bound, 1.0))}."
-    )
-
-
-def say_status_quo(mean: float, units: Units) -> str:
-    """What is believed of what ran before the start."""
-    return f"The status quo had a mean of about {units.mean(mean)}."
 
 
 def as_html(typed: str, sentences: list[str], estimates: Iterable[Estimate]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.policies.base import Block, Play, Policy
+from latesum.policies.base import Believed, Block, Play, Policy
 
 
 class PlainMeans(Policy):
@@ -29,13 +29,13 @@ class PlainMeans(Policy):
     def _mean(self, arm: int) -> float:
         return self._sums[arm] / self._rounds[arm] if self._rounds[arm] else -math.inf
 
-    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        # Hoeffding's inequality; what leaks in from other options is not accounted for.
+    def _estimate(self, arm: int, level: float, slack: float = 0.0) -> Believed:
+        # Hoeffding's inequality; what leaks in from other options is up to `slack`, in rewards.
         rounds = self._rounds[arm]
         if rounds == 0:
             return None, 0.0, 1.0, 0
-        mean = self._mean(arm)
-        width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
+        mean = self._sums[arm] / rounds
+        width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds)) + slack / rounds
         return mean, mean - width, mean + width, rounds
 
 
@@ -47,9 +47,6 @@ class FixedSplit(PlainMeans):
         washout: The first rounds of each arm, in which late rewards of the one before arrive: they
             are not counted.
 
-    >>> policy = FixedSplit(2, 1000)
-    >>> policy.ask()
-    Block(arm=0, rounds=500, purpose='learn', number=1)
     >>> FixedSplit(2, 1000, washout=100).ask()
     Block(arm=0, rounds=100, purpose='bridge', number=1)
     """
@@ -157,5 +154,5 @@ class Oracle(PlainMeans):
         arm = self.best_arm if self.best_arm in available else available[0]
         return Block(arm, self.horizon - self.rounds_played % self.horizon, "commit")
 
-    def reason(self) -> str:
+    def _reason(self) -> str:
         return "because this is known to be the best"

@@ -9,7 +9,7 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 
 #: Nothing (the pipeline is empty, as in the paper), an arm, or something that is no arm.
 StatusQuo = int | Literal["other"] | None
-#: Parts that were played before the start, oldest first: arm, rounds and total (None: not known).
+#: Segments from before the start, oldest first: arm, rounds and total (None: not known).
 History = tuple[tuple[int, int, float | None], ...]
 
 
@@ -19,10 +19,8 @@ def check_status_quo(status_quo: Any, n_arms: int) -> StatusQuo:
     >>> check_status_quo("other", 2), check_status_quo(1, 2)
     ('other', 1)
     """
-    if status_quo is None:
-        return None
-    if isinstance(status_quo, str) and status_quo == "other":
-        return "other"
+    if status_quo is None or status_quo == "other":
+        return status_quo  # type: ignore[no-any-return]
     if isinstance(status_quo, str):
         raise InvalidInput(
             f"the status quo is one of the arms (0 to {n_arms - 1}), 'other' (something that is "
@@ -41,17 +39,17 @@ def check_history(history: Iterable[Sequence[Any]], n_arms: int) -> History:
     ((0, 20000, 600.0), (1, 100, None))
     """
     checked = []
-    for part in history:
+    for segment in history:
         try:
-            arm, rounds, total = part
+            arm, rounds, total = segment
         except (TypeError, ValueError):
             raise InvalidInput(
-                f"a part of the history is (arm, rounds, total), not {part!r}."
+                f"a segment of the history is (arm, rounds, total), not {segment!r}."
             ) from None
         arm = whole_number(arm, "an arm in the history")
         if arm >= n_arms:
             raise InvalidInput(f"there is no arm {arm} in the history; the last is {n_arms - 1}.")
-        rounds = whole_number(rounds, "the rounds of a part of the history", at_least=1)
+        rounds = whole_number(rounds, "the rounds of a segment of the history", at_least=1)
         if total is not None:
             total = finite_number(total, "a total in the history (None where it is not known)")
         checked.append((arm, rounds, total))

@@ -8,13 +8,15 @@ of phase m (`latesum.policies.schedules`).
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from typing import Literal
 
 from latesum._checks import finite_number, known_name, whole_number
-from latesum.policies.base import Block, Play, Policy
+from latesum.policies.base import Believed, Block, Play, Policy
 from latesum.policies.estimates import Units
 from latesum.policies.schedules import (
     KnownBound,
@@ -25,9 +27,8 @@ from latesum.policies.schedules import (
     phase_rounds,
 )
 
-Order = Literal["fixed", "leader first"]
 
-
+@dataclass(eq=False, repr=False)
 class ODAAF(Policy):
     """Phased elimination from delayed, aggregated, anonymous feedback; the mean delay is known.
 
@@ -50,42 +51,27 @@ class ODAAF(Policy):
 
     kind = "odaaf"
 
-    def __init__(
-        self,
-        n_arms: int,
-        horizon: int,
-        mean_delay: float,
-        *,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> None:
-        self.mean_delay = mean_delay
-        self._set_up(KnownMean(mean_delay), n_arms, horizon, first_tolerance, bridge, order, names)
+    n_arms: int
+    horizon: int
+    mean_delay: float
+    _: KW_ONLY
+    first_tolerance: float = 0.5
+    bridge: bool | None = None
+    order: Literal["fixed", "leader first"] = "fixed"
+    names: InitVar[Sequence[str] | None] = None  # type: ignore[assignment]
 
-    def _set_up(
-        self,
-        schedule: Schedule,
-        n_arms: int,
-        horizon: int,
-        first_tolerance: float,
-        bridge: bool | None,
-        order: Order,
-        names: Sequence[str] | None,
-    ) -> None:
-        """What all variants have in common."""
-        self.schedule = schedule
-        self.horizon = whole_number(horizon, "the horizon", at_least=1)
-        self.first_tolerance = finite_number(
-            first_tolerance, "the first tolerance", above=0, at_most=1
-        )
-        self.bridge = bridge
-        self.order = known_name(order, ("fixed", "leader first"), "order of arms")
+    def __post_init__(self, names: Sequence[str] | None) -> None:
+        self.horizon = whole_number(self.horizon, "the horizon", at_least=1)
+        finite_number(self.first_tolerance, "the first tolerance", above=0, at_most=1)
+        known_name(self.order, ("fixed", "leader first"), "order of arms")
+        self.schedule = self._schedule()
         #: n_1, n_2, ...
-        self.phase_rounds = phase_rounds(schedule, self.horizon, self.first_tolerance)
-        self._has_bridge = schedule.needs_bridge if bridge is None else bool(bridge)
-        super().__init__(n_arms, names=names)
+        self.phase_rounds = phase_rounds(self.schedule, self.horizon, self.first_tolerance)
+        self._has_bridge = self.schedule.needs_bridge if self.bridge is None else bool(self.bridge)
+        super().__init__(self.n_arms, names=names)
+
+    def _schedule(self) -> Schedule:
+        return KnownMean(self.mean_delay)
 
     def _reset(self) -> None:
         self._m = 0  # phases that are over: the present one is m = _m + 1
@@ -95,8 +81,8 @@ class ODAAF(Policy):
         self._pending = [0] * self.n_arms  # plays whose total is not known yet
         self._blocks = [0] * self.n_arms
         self._bridge_remaining = 0
-        #: [phase, tolerance, arm, its mean, leader, the leader's mean] of each eliminated arm
-        self._eliminated: list[list[float]] = []
+        #: Phase, tolerance, arm, its mean, leader and the leader's mean of each eliminated arm.
+        self._eliminated: list[tuple[int, float, int, float, int, float]] = []
 
     def _next(self) -> Block:
         remaining = self.horizon - self.rounds_played
@@ -131,22 +117,27 @@ class ODAAF(Policy):
             if any(self._plays[arm] < n_m for arm in self._active):
                 return
             # Step 2: eliminate suboptimal arms.
-            tolerance = self._tolerance()
-            leader = self._leader()
+            tolerance, leader = self._tolerance(), self._leader()
             best = self._mean(leader)
-            candidates = sorted(self._active)
-            self._active = [arm for arm in candidates if self._mean(arm) + tolerance >= best]
-            self._eliminated += [
-                [self._m + 1, tolerance, arm, self._mean(arm), leader, best]
-                for arm in candidates
-                if arm not in self._active
-            ]
+            active, self._active = sorted(self._active), []
+            for arm in active:
+                mean = self._mean(arm)
+                if mean + tolerance >= best:
+                    self._active.append(arm)
+                else:
+                    self._eliminated.append((self._m + 1, tolerance, arm, mean, leader, best))
             if self.order == "leader first":
                 self._active.sort(key=lambda arm: arm != leader)
             # Step 4: nu_m = n_m - n_{m-1} rounds of bridge.
             if self._has_bridge:
                 self._bridge_remaining = n_m - (self.phase_rounds[self._m - 1] if self._m else 0)
             self._m += 1  # Step 3: this halves the tolerance
+
+    @property
+    def phase(self) -> int | None:
+        """m, the phase that is being played; None once the answer stands."""
+        undecided = len(self._active) > 1 and self._m < len(self.phase_rounds)
+        return self._m + 1 if undecided else None
 
     def _tolerance(self) -> float:
         """D_m = D_1 / 2^(m - 1)."""
@@ -167,141 +158,95 @@ class ODAAF(Policy):
     def _candidates(self) -> list[int]:
         return self._active
 
-    @property
-    def phase(self) -> int | None:
-        """m, the phase that is being played; None once the answer stands."""
-        undecided = len(self._active) > 1 and self._m < len(self.phase_rounds)
-        return self._m + 1 if undecided else None
-
-    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        plays = self._plays[arm]
+    def _estimate(self, arm: int, level: float) -> Believed:
+        mean, plays = self._mean(arm), self._plays[arm]
         if plays == 0:
             return None, 0.0, 1.0, 0
         sides = 1 if self.schedule.two_sided else 2
         log_term = math.log(sides * self.schedule.failures / (1 - level))
         width = self.schedule.half_width(self._blocks[arm], plays, log_term)
-        mean = self._mean(arm)
         return mean, mean - width, mean + width, plays
 
-    def reason(self) -> str:
+    def _reason(self) -> str:
         if self.ask().purpose != "bridge" or self._bridge_remaining:
-            return super().reason()
+            return super()._reason()
         known = "" if any(self._plays) else ", of which nothing is known yet"
         return f"while the totals of this phase are awaited{known}"
 
     def _findings(self, units: Units) -> list[str]:
-        said = []
-        for phase, tolerance, arm, mean, leader, best in self._eliminated:
-            said.append(
-                f"{self.names[int(arm)]} was dropped after phase {phase}: its mean "
-                f"{units.mean(mean)} is more than {units.difference(tolerance)} below "
-                f"{self.names[int(leader)]}'s {units.mean(best)}."
-            )
+        found = [
+            f"{self.names[arm]} was dropped after phase {phase}: its mean {units.mean(mean)} is "
+            f"more than {units.difference(tolerance)} below {self.names[leader]}'s "
+            f"{units.mean(best)}."
+            for phase, tolerance, arm, mean, leader, best in self._eliminated
+        ]
         if self.phase is not None:
             active = ", ".join(self.names[arm] for arm in sorted(self._active))
-            needed = units.rounds(self.phase_rounds[self._m])
-            said.append(
-                f"Phase {self.phase} plays {active} until each has {needed} and then drops those "
-                f"more than {units.difference(self._tolerance())} below the best."
+            found.append(
+                f"Phase {self.phase} plays {active} until each has "
+                f"{units.rounds(self.phase_rounds[self._m])} and then drops those more than "
+                f"{units.difference(self._tolerance())} below the best."
             )
-        return said
+        return found
 
 
+@dataclass(eq=False, repr=False)
 class ODAAFB(ODAAF):
-    """ODAAF-B: the mean delay and a bound on the delay are known.
-
-    Args:
-        delay_bound: The delay's largest value. The other arguments are those of `ODAAF`.
+    """ODAAF-B: the mean delay and a bound on the delay are known; else as `ODAAF`.
 
     >>> ODAAFB(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
     1076
     """
 
     kind = "odaaf-b"
+    delay_bound: int
 
-    def __init__(
-        self,
-        n_arms: int,
-        horizon: int,
-        mean_delay: float,
-        delay_bound: int,
-        *,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> None:
-        self.mean_delay, self.delay_bound = mean_delay, delay_bound
-        schedule = KnownBound(mean_delay, delay_bound)
-        self._set_up(schedule, n_arms, horizon, first_tolerance, bridge, order, names)
-        before = 0
-        for phase, rounds in enumerate(self.phase_rounds, start=1):
-            if rounds - before < delay_bound and 2 * rounds <= self.horizon:
+    def __post_init__(self, names: Sequence[str] | None) -> None:
+        super().__post_init__(names)
+        for phase, (before, n_m) in enumerate(itertools.pairwise([0, *self.phase_rounds]), 1):
+            if n_m - before < self.delay_bound and 2 * n_m <= self.horizon:
                 warnings.warn(
-                    f"phase {phase} of ODAAF-B is {rounds - before} rounds, shorter than the delay "
-                    f"bound {delay_bound}; its error bounds are not proved there.",
-                    stacklevel=2,
+                    f"phase {phase} of ODAAF-B is {n_m - before} rounds, shorter than the delay "
+                    f"bound {self.delay_bound}; its error bounds are not proved there.",
+                    stacklevel=3,
                 )
                 return
-            before = rounds
+
+    def _schedule(self) -> Schedule:
+        return KnownBound(self.mean_delay, self.delay_bound)
 
 
+@dataclass(eq=False, repr=False)
 class ODAAFV(ODAAF):
-    """ODAAF-V: the delay's mean and variance are known.
+    """ODAAF-V: the delay's mean and variance are known; else as `ODAAF`.
 
     Args:
-        delay_variance: The delay's variance.
-        tightened: Whether to use V / E in place of V, a remark of the paper. The other arguments
-            are those of `ODAAF`.
+        tightened: Whether to use V / E in place of V, a remark of the paper.
 
     >>> ODAAFV(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
     44421
     """
 
     kind = "odaaf-v"
+    delay_variance: float
+    _: KW_ONLY
+    tightened: bool = False
 
-    def __init__(
-        self,
-        n_arms: int,
-        horizon: int,
-        mean_delay: float,
-        delay_variance: float,
-        *,
-        tightened: bool = False,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> None:
-        self.mean_delay, self.delay_variance = mean_delay, delay_variance
-        self.tightened = tightened
-        schedule = KnownVariance(mean_delay, delay_variance, tightened)
-        self._set_up(schedule, n_arms, horizon, first_tolerance, bridge, order, names)
+    def _schedule(self) -> Schedule:
+        return KnownVariance(self.mean_delay, self.delay_variance, self.tightened)
 
 
+@dataclass(eq=False, repr=False)
 class NaiveODAAF(ODAAF):
     """The naive approach of the paper's last appendix: only a bound on the delay is known.
-
-    Args:
-        delay_bound: The delay's largest value. The other arguments are those of `ODAAF`.
 
     >>> NaiveODAAF(2, 250_000, delay_bound=100).ask().rounds
     638
     """
 
     kind = "naive"
+    mean_delay: float = field(init=False, repr=False)
+    delay_bound: int
 
-    def __init__(
-        self,
-        n_arms: int,
-        horizon: int,
-        delay_bound: int,
-        *,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> None:
-        self.delay_bound = delay_bound
-        schedule = Naive(delay_bound)
-        self._set_up(schedule, n_arms, horizon, first_tolerance, bridge, order, names)
+    def _schedule(self) -> Schedule:
+        return Naive(self.delay_bound)

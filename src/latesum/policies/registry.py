@@ -28,19 +28,8 @@ from latesum.policies.unmix import Unmix
 
 _Class = TypeVar("_Class", bound=type[Policy])
 
-_OURS: tuple[type[Policy], ...] = (
-    ODAAF,
-    ODAAFB,
-    ODAAFV,
-    NaiveODAAF,
-    Unmix,
-    Flow,
-    CLW,
-    ARSUCB,
-    FixedSplit,
-    RoundRobin,
-    Oracle,
-)
+_OURS: tuple[type[Policy], ...] = (ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, CLW, ARSUCB)
+_OURS += (FixedSplit, RoundRobin, Oracle)
 for _class in _OURS:
     POLICIES.add(_class.kind, _class)
 
@@ -55,10 +44,7 @@ _ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 class PolicySpec:
     """A policy as data: its name, or import path "package.module:Class", and its parameters.
 
-    Args:
-        name: The name or the import path.
-        parameters: The parameters by name.
-        policy: The policy that this is the spec of, where there was one before there was a spec.
+    `policy` is the policy that this is the spec of, where there was one before there was a spec.
 
     >>> spec = PolicySpec.parse("flow(index='ucb1')")
     >>> spec.name, spec.parameters, str(spec)
@@ -76,9 +62,8 @@ class PolicySpec:
         """Read "name" or "name(parameter=value, ...)"."""
         name, parameters = read_call(text, "policy")
         name, fixed = _ALIASES.get(name, (name, {}))
-        for key in fixed:
-            if key in parameters:
-                raise InvalidInput(f"{text!r} says {key} twice; write {name}(...) instead.")
+        for key in fixed.keys() & parameters.keys():
+            raise InvalidInput(f"{text!r} says {key} twice; write {name}(...) instead.")
         return cls(name, {**fixed, **parameters})
 
     @classmethod
@@ -97,9 +82,9 @@ class PolicySpec:
                 f'a policy is given as text, such as "flow", or built, such as '
                 f"Flow(2, 1000, mean_delay=5), not as {policy!r}."
             )
-        name, own = policy.kind, type(policy)
-        if POLICIES.loaded(name) is not own:
-            name = f"{own.__module__}:{own.__qualname__}"
+        name, owner = policy.kind, type(policy)
+        if POLICIES.loaded(name) is not owner:
+            name = f"{owner.__module__}:{owner.__qualname__}"
         try:
             parameters = _plain(policy.parameters)
         except (AttributeError, InvalidInput):  # no file can hold them, and none is asked to yet
@@ -123,37 +108,33 @@ class PolicySpec:
         return str(self.owner.sees)
 
     @property
-    def accepted(self) -> list[str]:
-        """The names of the parameters that the policy takes."""
-        return list(inspect.signature(self.owner).parameters)
+    def accepted(self) -> Mapping[str, inspect.Parameter]:
+        """The parameters that the policy takes, by name."""
+        return inspect.signature(self.owner).parameters
 
     @property
     def optional(self) -> list[str]:
-        """Those of them that it can do without."""
-        parameters = inspect.signature(self.owner).parameters.values()
-        return [each.name for each in parameters if each.default is not inspect.Parameter.empty]
+        """The names of those that it can do without."""
+        return [name for name, each in self.accepted.items() if each.default is not each.empty]
 
     def adding(self, parameters: Mapping[str, Any]) -> PolicySpec:
         """The same with more parameters; one that is there already is refused."""
-        for key in parameters:
-            if key in self.parameters:
-                raise InvalidInput(f"{key} is given twice.")
+        for key in parameters.keys() & self.parameters.keys():
+            raise InvalidInput(f"{key} is given twice.")
         return PolicySpec(self.name, {**self.parameters, **parameters})
 
     def given(self, knowledge: Mapping[str, Any]) -> PolicySpec:
         """The same, with what is not written filled in from what is known.
 
-        `knowledge` has values by the names of parameters; what is not known is None or not finite
-        there, and a policy that needs it is refused.
+        `knowledge` has values by the names of parameters; what is not known (no bound, no finite
+        variance) is None or not finite there, and a policy that needs it is refused.
         """
         choose = getattr(self.owner, "prior_knowledge", None)
         wanted = knowledge if choose is None else choose(knowledge, self.parameters)
-        accepted, optional = self.accepted, self.optional
-        found = {}
+        accepted, optional, found = self.accepted, self.optional, dict[str, Any]()
         for key, value in wanted.items():
             if key not in accepted or key in self.parameters:
                 continue
-            # What a delay does not have: no bound, no finite variance.
             if value is not None and not (isinstance(value, float) and not math.isfinite(value)):
                 found[key] = value
             elif key not in optional:
@@ -207,9 +188,6 @@ def register(policy: _Class) -> _Class:
 
     For files and the command line, give its import path as the name, "package.module:Class", or let
     your package bring it by an entry point of the group `latesum.policies`.
-
-    Args:
-        policy: A subclass of `Policy` with a `kind` that no other policy has.
 
     >>> @register
     ... class Lazy(RoundRobin):

@@ -1,8 +1,4 @@
-"""What a policy has learned and was built with, copied and written as JSON: plain data.
-
-Plain data are numbers, text, None, lists, tuples, dicts with text as keys, NumPy arrays, and
-dataclasses with such fields. A simulation copies anything else as well; JSON does not hold it.
-"""
+"""What a policy was built with and has learned: copies, JSON values, what one would type."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ _SCALARS = frozenset((bool, int, float, str, type(None)))
 
 
 def copied(value: Any) -> Any:
-    """A copy that shares nothing that can change.
+    """A copy that shares nothing that can change; it is fast for plain data.
 
     >>> one = {"sums": [1.0, 2.0], "means": np.zeros(2)}
     >>> other = copied(one)
@@ -46,64 +42,11 @@ def copied(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def to_json(value: Any, what: str) -> Any:
-    """The same as JSON values; what JSON cannot hold is refused. `what` is its name.
-
-    >>> to_json({"sums": np.zeros(2)}, "the state")
-    {'sums': {'array': [0.0, 0.0], 'dtype': 'float64'}}
-    """
-    if type(value) in _SCALARS:
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return {"array": value.tolist(), "dtype": value.dtype.name}
-    if isinstance(value, (list, tuple)):
-        return [to_json(each, what) for each in value]
-    if isinstance(value, dict) and all(type(key) is str for key in value):
-        return {key: to_json(each, f"{what}.{key}") for key, each in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        return to_json(vars(value), what)
-    raise InvalidInput(
-        f"{what} holds a {type(value).__name__}, which cannot be saved: keep numbers, text, lists, "
-        "dicts with text as keys, NumPy arrays or dataclasses of these there."
-    )
-
-
-def from_json(value: Any, like: Any) -> Any:
-    """The opposite of `to_json`; `like` is a value of the same shape, for its types.
-
-    >>> from_json({'array': [0.0, 1.0], 'dtype': 'float64'}, None)
-    array([0., 1.])
-    """
-    if isinstance(value, dict) and value.keys() == {"array", "dtype"}:
-        return np.array(value["array"], dtype=value["dtype"])
-    if isinstance(value, dict) and is_dataclass(like):
-        new = copied(like)
-        for name, each in value.items():
-            setattr(new, name, from_json(each, getattr(like, name)))
-        return new
-    if isinstance(value, dict):
-        known = like if isinstance(like, dict) else {}
-        return {key: from_json(each, known.get(key)) for key, each in value.items()}
-    if isinstance(value, list) and isinstance(like, tuple):
-        values = [from_json(each, None) for each in value]
-        return type(like)(*values) if hasattr(like, "_fields") else tuple(values)
-    if isinstance(value, list):
-        return [from_json(each, None) for each in value]
-    return value
-
-
-def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """The state of a generator, as JSON values."""
-    return dict(rng.bit_generator.state)
-
-
 def generator_in(state: dict[str, Any]) -> np.random.Generator:
     """A generator in this state.
 
     >>> rng = np.random.default_rng(3)
-    >>> generator_in(generator_state(rng)).random() == rng.random()
+    >>> generator_in(rng.bit_generator.state).random() == rng.random()
     True
     """
     bits: Any = getattr(np.random, state["bit_generator"])(0)
@@ -142,18 +85,30 @@ def arguments_of(policy: type) -> dict[str, inspect.Parameter]:
 
 def parameters_of(policy: Any) -> dict[str, Any]:
     """The arguments of a policy as JSON values, without `rng` and without usual names."""
-    found = {}
+    owner, found = type(policy).__name__, {}
     for name in _kept(policy):
         if name not in vars(policy):
             raise InvalidInput(
-                f"{type(policy).__name__} does not keep its argument {name!r}: write "
+                f"{owner} does not keep its argument {name!r}: write "
                 f"self.{name} = {name} in __init__, before super().__init__(...)."
             )
-        value = getattr(policy, name)
-        if isinstance(value, np.ndarray):
-            value = value.tolist()
-        found[name] = to_json(value, f"the parameter {name!r} of {type(policy).__name__}")
+        found[name] = _json_value(getattr(policy, name), f"the parameter {name!r} of {owner}")
     return found
+
+
+def _json_value(value: Any, what: str) -> Any:
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_json_value(each, what) for each in value]
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return {key: _json_value(each, f"{what}.{key}") for key, each in value.items()}
+    raise InvalidInput(
+        f"{what} holds a {type(value).__name__}, which cannot be saved: give numbers, text, lists "
+        "or dicts with text as keys."
+    )
 
 
 def typed(policy: Any) -> str:

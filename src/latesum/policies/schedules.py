@@ -56,10 +56,7 @@ class KnownMean:
 
 @dataclass(frozen=True)
 class KnownBound:
-    """ODAAF-B: the mean and a bound are known.
-
-    n_m: eq. (nbounded); w_m: eq. (wmbounded); Lemma eb2.
-    """
+    """ODAAF-B: mean and bound are known. n_m: eq. (nbounded); w_m: eq. (wmbounded); Lemma eb2."""
 
     mean_delay: float
     delay_bound: int
@@ -72,8 +69,7 @@ class KnownBound:
         whole_number(self.delay_bound, "the delay bound")
         if self.delay_bound < self.mean_delay:
             raise InvalidInput(
-                f"the delay bound {self.delay_bound} is below the mean delay {self.mean_delay:g}; "
-                "it must be at least as large."
+                f"the delay bound {self.delay_bound} is below the mean delay {self.mean_delay:g}."
             )
 
     def rounds(self, phase: int, tolerance: float, log_term: float) -> int:
@@ -127,10 +123,7 @@ class KnownVariance:
 
 @dataclass(frozen=True)
 class Naive:
-    """The naive approach: only a bound is known.
-
-    n_m: eq. (nd); w_m and its lemma: last appendix.
-    """
+    """The naive approach: only a bound is known. n_m: eq. (nd); w_m and lemma: last appendix."""
 
     delay_bound: int
     needs_bridge: ClassVar[bool] = False
@@ -156,8 +149,7 @@ def phase_rounds(schedule: Schedule, horizon: int, first_tolerance: float = 0.5)
     >>> phase_rounds(KnownMean(50), 250_000)[:5]
     [1350, 4986, 15471, 44558, 122854]
     """
-    rounds: list[int] = []
-    tolerance = first_tolerance
+    rounds, tolerance = list[int](), first_tolerance
     while (log_term := math.log(horizon * tolerance**2)) > 0:
         needed = schedule.rounds(len(rounds) + 1, tolerance, log_term)
         if rounds and needed <= rounds[-1]:

@@ -13,7 +13,7 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._extras import figure_class, save
 from latesum.delays import Delay, exponential, parse, tabulated
 from latesum.policies.base import Believed
-from latesum.policies.estimates import PLAIN, Units, say_estimate, say_status_quo
+from latesum.policies.estimates import PLAIN, Units
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
 from latesum.policies.unmix.curves import (
     distribution_known,
@@ -152,9 +152,6 @@ class Unmix(Rule):
         self._unit, self._segments = unit, Segments.from_plain(segments)
         self._explanations.load(fits, self._segments)
 
-    def _known_rounds(self, arm: int) -> int:
-        return self._segments.known[arm]
-
     def _estimates(self, level: float) -> list[Believed]:
         from scipy.special import ndtri
 
@@ -207,7 +204,7 @@ class Unmix(Rule):
             given = "" if mean is None else f" (given: {units.rounds(mean)})"
             found.append(f"Rewards are about {late} late on average{given}.")
         if self.status_quo == "other" and segments.reported_rounds:
-            found.append(say_status_quo(believed.mean(self.n_arms), units))
+            found.append(units.status_quo(believed.mean(self.n_arms)))
         if believed.misfit > 1.5:
             found.append(
                 f"Totals vary {math.sqrt(believed.misfit):.1f} times as much as rewards and delays "
@@ -216,10 +213,10 @@ class Unmix(Rule):
         known = [arm for arm in range(self.n_arms) if segments.known[arm]]
         for arm, value in self._index(known).items():
             worth = min(believed.worth(segments, arm), segments.known[arm])
-            found.append(say_estimate(self.names[arm], believed.mean(arm), worth, value, units))
+            found.append(units.estimate(self.names[arm], believed.mean(arm), worth, value))
         return found
 
-    def reason(self) -> str:
+    def _reason(self) -> str:
         """Why the block that `ask` names comes next; for an arm in doubt, by which explanation."""
         segments, arm = self._segments, self._arm
         nothing_known = not any(segments.known)
