@@ -21,19 +21,20 @@ ProgressChoice = Progress | bool | None
 
 #: What is reported while kernels compile.
 COMPILING = "compiling kernels"
-#: Seconds between two drawings: more often is not seen, and would fill the notebook's file.
-_EVERY = 0.2
+#: Seconds between two drawings of a bar, and at least between two lines of a log.
+_EVERY, _LINES_EVERY = 0.2, 5.0
 #: Reports that something is done before an estimate is shown: one alone may be of a slow start.
 _MIN_REPORTS = 2
 
 
-def progress_bar(now: Callable[[], float] = time.monotonic) -> Progress:
+def progress_bar(now: Callable[[], float] = time.monotonic, *, log: bool = False) -> Progress:
     """A bar for `progress=`: an element of a notebook, otherwise a line of standard error.
 
-    `progress=True` is the same. A line is drawn only if standard error is a terminal.
+    `progress=True` is the same. The bar is drawn only if standard error is a terminal.
 
     Args:
         now: The clock, in seconds.
+        log: Where it is none, write lines there, with an estimate of the rest.
 
     >>> from latesum import Problem, compare
     >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
@@ -41,51 +42,27 @@ def progress_bar(now: Callable[[], float] = time.monotonic) -> Progress:
     >>> compare(problem, {"flow": "flow"}, 500, **more).policies
     ['flow']
     """
-    draw = _in_notebook() or _on_terminal()
+    draw = _in_notebook() or (_on_terminal if sys.stderr.isatty() else _in_log)
+    as_log, silent = draw is _in_log, draw is _in_log and not log
     clock = TimeLeft(now)
     drawn, doing = clock.time, None
 
     def show(done: int, total: int, what: str) -> None:
         nonlocal drawn, doing
-        left = clock(done, total, what)
-        if what == doing and done < total and clock.time - drawn < _EVERY:
-            return
-        drawn, doing = clock.time, what
-        draw(done, total, what, left)
-
-    return show
-
-
-def progress_lines(now: Callable[[], float] = time.monotonic) -> Progress:
-    """Lines of a log on standard error: at most one in five seconds, with an estimate of the rest.
-
-    Args:
-        now: The clock, in seconds.
-
-    >>> from itertools import count
-    >>> show = progress_lines(count(0, 10).__next__)
-    >>> show(1, 4, "runs"), show(2, 4, "runs")
-    (None, None)
-    """
-    clock = TimeLeft(now)
-    said, doing = clock.time, None
-
-    def show(done: int, total: int, what: str) -> None:
-        nonlocal said, doing
-        left = clock(done, total, what)
-        if not total and what != doing:
-            print(f"{what} ...", file=sys.stderr, flush=True)
-        elif left is not None and clock.time - said >= max(5, clock.since / 10):
-            said = clock.time
-            print(f"{what}: {_share(done, total)}{_rest(left)}", file=sys.stderr, flush=True)
+        left, since = clock(done, total, what), clock.time - drawn
+        if as_log:
+            every = max(_LINES_EVERY, (clock.time - clock.started) / 10)
+            due = (what != doing and not total) or (left is not None and since >= every)
+        else:
+            due = what != doing or done >= total or since >= _EVERY
         doing = what
+        if due and not silent:
+            drawn = clock.time if total else drawn
+            share = f"{done / total:.0%}" if total else "..."
+            rest = f", about {rough_text(left)} left" if left else ""
+            draw(done, total, what, share + rest)
 
     return show
-
-
-def command_progress() -> Progress:
-    """What commands show: a bar where someone looks on, otherwise lines of a log."""
-    return progress_bar() if sys.stderr.isatty() else progress_lines()
 
 
 class TimeLeft:
@@ -99,32 +76,27 @@ class TimeLeft:
 
     >>> from itertools import count
     >>> clock = TimeLeft(count(0, 10).__next__)     # every look at it takes ten seconds
-    >>> clock(0, 4, "runs"), clock(1, 4, "runs"), clock(2, 4, "runs"), clock.since
-    (None, None, 20.0, 20)
+    >>> clock(0, 4, "runs"), clock(1, 4, "runs"), clock(2, 4, "runs")
+    (None, None, 20.0)
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self.time = self._started = now()
+        self.time = self.started = now()
         self._doing: str | None = None
         self._reports = self._done_at_start = 0
-
-    @property
-    def since(self) -> float:
-        """For how long it has been going on."""
-        return self.time - self._started
 
     def __call__(self, done: int, total: int, what: str) -> float | None:
         """About how many seconds are left; None where that cannot be said yet."""
         self.time = self._now()
         if what != self._doing:
-            self._started, self._doing = self.time, what
+            self.started, self._doing = self.time, what
             self._reports, self._done_at_start = 0, done
         self._reports += done > 0
         since_start = done - self._done_at_start
         if self._reports < _MIN_REPORTS or since_start <= 0:
             return None
-        return self.since / since_start * (total - done)
+        return (self.time - self.started) / since_start * (total - done)
 
 
 def chosen_progress(progress: ProgressChoice) -> Progress | None:
@@ -133,15 +105,10 @@ def chosen_progress(progress: ProgressChoice) -> Progress | None:
     >>> chosen_progress(False) is None
     True
     """
-    if progress is True:
-        return progress_bar()
-    return progress or None
+    return progress_bar() if progress is True else progress or None
 
 
-_Draw = Callable[[int, int, str, "float | None"], None]
-
-
-def _in_notebook() -> _Draw | None:
+def _in_notebook() -> Callable[[int, int, str, str], None] | None:
     """What draws a bar in the notebook that this process belongs to, or None."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None or not hasattr(shell, "kernel"):
@@ -150,37 +117,25 @@ def _in_notebook() -> _Draw | None:
 
     handle: Any = None
 
-    def draw(done: int, total: int, what: str, left: float | None) -> None:
+    def draw(done: int, total: int, what: str, said: str) -> None:
         nonlocal handle
         share = f'value="{done}" max="{total}" ' if total else ""
-        said = HTML(
-            f'<progress {share}style="width: 20em"></progress> '
-            f"{escape(what)}: {_share(done, total)}{_rest(left)}"
-        )
+        bar = f'<progress {share}style="width: 20em"></progress>'
+        shown = HTML(f"{bar} {escape(what)}: {said}")
         if handle is None:
-            handle = display(said, display_id=True)
+            handle = display(shown, display_id=True)
         else:
-            handle.update(said)
+            handle.update(shown)
 
     return draw
 
 
-def _on_terminal() -> _Draw:
-    def draw(done: int, total: int, what: str, left: float | None) -> None:
-        if not sys.stderr.isatty():
-            return
-        cells = round(30 * done / total) if total else 0
-        bar = f"[{'█' * cells}{' ' * (30 - cells)}] " if total else ""
-        end = "\n" if total and done >= total else ""
-        line = f"{what} {bar}{_share(done, total)}{_rest(left)}"
-        print(f"\r\x1b[K{line}", end=end, file=sys.stderr, flush=True)
-
-    return draw
+def _on_terminal(done: int, total: int, what: str, said: str) -> None:
+    cells = round(30 * done / total) if total else 0
+    bar = f"[{'█' * cells}{' ' * (30 - cells)}] " if total else ""
+    end = "\n" if total and done >= total else ""
+    print(f"\r\x1b[K{what} {bar}{said}", end=end, file=sys.stderr, flush=True)
 
 
-def _share(done: int, total: int) -> str:
-    return f"{done / total:.0%}" if total else "..."
-
-
-def _rest(left: float | None) -> str:
-    return "" if not left else f", about {rough_text(left)} left"
+def _in_log(done: int, total: int, what: str, said: str) -> None:
+    print(f"{what}: {said}" if total else f"{what} ...", file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from latesum._progress import progress_lines
+from latesum._progress import progress_bar
 
 SWEEP = """
 horizon = 500
@@ -28,7 +28,7 @@ def clock():
 
 
 def test_the_time_left_follows_from_the_share_of_the_work(clock, capsys):
-    show = progress_lines(clock)
+    show = progress_bar(clock, log=True)
     for done in range(1, 11):
         clock.now += 10
         show(done * 1000, 100_000, "runs")
@@ -38,7 +38,7 @@ def test_the_time_left_follows_from_the_share_of_the_work(clock, capsys):
 
 def test_the_clock_begins_anew_with_what_is_new(clock, capsys):
     """After 1,000 s of one thing, the first tenth of another in 10 s leaves 90 s and no more."""
-    show = progress_lines(clock)
+    show = progress_bar(clock, log=True)
     for done in range(1, 101):
         clock.now += 10
         show(done, 100, "policies")

@@ -64,11 +64,11 @@ class Simulated:
         for number, chunk in enumerate(tasks):
             spent = self._seconds[chunk.spec.policy.name] * (chunk.end - chunk.first)
             self.now += spent
-            yield number, job(chunk)._replace(seconds=spent, compiling=0.0)
+            yield number, (job(chunk)[0], spent, 0.0)
 
 
 def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
-    """A slow setting comes first; half of its runs are nearly half of the work, not of the runs."""
+    """Half of the runs of a slow policy are nearly half of the work, not of the runs."""
     seconds = {"flow": 0.5, "odaaf": 0.001}
     monkeypatch.setattr(engine, "_seconds_per_run", lambda each: seconds[each.policy.name])
     seen = []
@@ -76,8 +76,8 @@ def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
         [setting("odaaf"), setting("flow")], [100, 4], store=RunStore(tmp_path),
         progress=lambda done, total, what: seen.append((done, total)), runner=Simulated(seconds),
     )  # fmt: skip
-    # The chunks of Flow are of two runs each, those of ODAAF of 512.
-    seconds_done = [0, 1, 2, 2.1]
+    # The chunks of Flow are of two runs each, those of ODAAF of a thousand.
+    seconds_done = [0, 0.1, 1.1, 2.1]
     assert seen == [(round(104 * each / 2.1), 104) for each in seconds_done]
 
 
@@ -105,7 +105,7 @@ def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(
     store = RunStore(tmp_path) if kept else None
     run([setting(name) for name in COSTS], runs, store=store, runner=worker, progress=look)
     assert worker.now - 1600 == pytest.approx(whole)
-    assert len(ratios) > 20
+    assert len(ratios) > 10
     assert max(ratios) < 2
     assert min(ratios) > 0.5
 
@@ -117,10 +117,10 @@ def test_an_estimate_is_never_made_of_compilation_time(kept, tmp_path, monkeypat
 
     class Compiling(Simulated):
         def __call__(self, job, tasks):
-            for number, made in super().__call__(job, tasks):
+            for number, (rows, seconds, _) in super().__call__(job, tasks):
                 compiling = 0.0 if number else 300.0
                 self.now += compiling
-                yield number, made._replace(compiling=compiling)
+                yield number, (rows, seconds, compiling)
 
     worker, seen = Compiling({"flow": 0.1}), []
     clock = TimeLeft(lambda: worker.now)

@@ -16,7 +16,7 @@ from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
 from latesum._extras import need
 from latesum._plugins import split_list
-from latesum._progress import command_progress
+from latesum._progress import progress_bar
 from latesum.simulation import Problem
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def working(
                 "runner": runner,
                 "store": folder,
                 "again": again,
-                "progress": progress or command_progress(),
+                "progress": progress or progress_bar(log=True),
                 "announce": announcer(workers),
             }
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ import typer
 from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._plugins import split_list
-from latesum._progress import progress_lines
+from latesum._progress import progress_bar
 from latesum._render import terminal
 from latesum.cli.options import (
     FILE_OPTIONS,
@@ -173,7 +173,7 @@ def _check_writable(path: Path) -> None:
 def live_answer() -> Iterator[tuple[Progress, OnInterim]]:
     """What shows how far a plan is, and its present answer: replaced on a terminal, else lines."""
     if not sys.stderr.isatty():
-        yield progress_lines(), lambda answer: say(_capitalized(str(answer)))
+        yield progress_bar(log=True), lambda answer: say(_capitalized(str(answer)))
         return
     from rich.console import Console, Group
     from rich.live import Live

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -55,32 +55,24 @@ def run_chunk(chunk: Chunk) -> Rows:
     return {name: np.array(values) for name, values in taken.items()}
 
 
-class Made(NamedTuple):
-    """The runs of a chunk, and what making them took where they were made."""
-
-    rows: Rows
-    seconds: float  # without those of compiling
-    compiling: float
-
-
-def run_timed(chunk: Chunk) -> Made:
-    """`run_chunk`, with how long it took."""
+def run_timed(chunk: Chunk) -> tuple[Rows, float, float]:
+    """`run_chunk`, with the seconds that it took without compiling, and those of compiling."""
     started, compiling = time.perf_counter(), compile_seconds()
     rows = run_chunk(chunk)
     compiling = compile_seconds() - compiling
-    return Made(rows, time.perf_counter() - started - compiling, compiling)
+    return rows, time.perf_counter() - started - compiling, compiling
 
 
 class Todo(NamedTuple):
-    """What is left to do before all runs are in a store."""
+    """What is left to do before all runs are there."""
 
     all_runs: int
     chunks: list[Chunk]
-    seconds_per_run: Mapping[AnySpec, float]  # measured
+    seconds_per_run: Mapping[AnySpec, float]  # measured, where runs are kept
 
     @property
     def runs_left(self) -> int:
-        """The runs that are not in the store yet."""
+        """The runs that are not there yet."""
         return sum(end - first for _, first, end in self.chunks)
 
     def seconds(self, workers: int = 1) -> float:
@@ -100,18 +92,38 @@ class RunOptions(TypedDict, total=False):
     progress: ProgressChoice
 
 
+class _Memory:
+    """Runs that are kept for one call, as a `RunStore` keeps them for good."""
+
+    def __init__(self, specs: Sequence[AnySpec], known: Sequence[Rows | None] | None) -> None:
+        found = zip(specs, known or [None] * len(specs), strict=True)
+        self._parts = {spec: {} if rows is None else {0: rows} for spec, rows in found}
+
+    def key(self, spec: AnySpec) -> object:
+        return spec
+
+    def forget(self, spec: AnySpec) -> None:
+        self._parts[spec] = {}
+
+    def missing(self, spec: AnySpec, count: int) -> list[tuple[int, int]]:
+        there = sum(len(next(iter(rows.values()))) for rows in self._parts[spec].values())
+        return [(there, count)] if there < count else []
+
+    def write_part(self, spec: AnySpec, first: int, rows: Rows) -> None:
+        self._parts[spec][first] = rows
+
+    def read(self, spec: AnySpec, _: int) -> Rows:
+        parts = [rows for _, rows in sorted(self._parts[spec].items())]
+        return {name: np.concatenate([rows[name] for rows in parts]) for name in parts[0]}
+
+
 def run(
     specs: Sequence[AnySpec],
     replications: int | Sequence[int],
     *,
-    workers: int = 1,
-    runner: Runner | None = None,
-    store: RunStore | str | Path | None = None,
-    again: bool = False,
-    announce: Callable[[Todo], None] | None = None,
-    progress: ProgressChoice = None,
     what: str = "runs",
     known: Sequence[Rows | None] | None = None,
+    **how: Unpack[RunOptions],
 ) -> Results:
     """Make all runs that are not in the store yet, and return all of them.
 
@@ -120,17 +132,15 @@ def run(
     Args:
         specs: What to run; specifications with the same digest share their runs in a store.
         replications: How often: one number, or one for each specification.
-        workers: The number of processes.
-        runner: Where runs are made, in place of `workers`; see `latesum.experiments.runners`.
-        store: A folder in which runs are kept as they come in, and found again.
-        again: Make again what is in the store.
-        announce: With a store, called with what there is to do before it is begun.
-        progress: True for a bar, in a notebook or on a terminal; or a function that is called as
-            `progress(done, all, what)` from time to time: runs, weighted by what they cost. Both
-            are 0 while kernels compile.
         what: What this is, for `progress`.
         known: The first runs of each specification, as far as they were made already; None where
             there are none. They are not made again. A store knows that itself.
+        how: `workers`, the number of processes; or `runner`, where runs are made, see
+            `latesum.experiments.runners`. `store`: a folder in which runs are kept as they come in,
+            and found again; with `again` they are made again, and `announce` is called with what
+            there is to do. `progress`: True for a bar, or a function that is called as
+            `progress(done, all, what)` from time to time: runs, weighted by what they cost. Both
+            are 0 while kernels compile.
 
     >>> from latesum import Problem
     >>> from latesum.experiments.spec import RunSpec
@@ -142,33 +152,14 @@ def run(
     """
     check_names(specs)
     counts = _counts(specs, replications)
-    for spec in specs:
-        spec.check()
-    show = chosen_progress(progress)
-    with chosen_runner(workers) as local:
-        runner = runner or local
-        if store is not None:
-            store = store if isinstance(store, RunStore) else RunStore(store)
-            left = todo(specs, counts, store, again=again, progress=show)
-            if announce:
-                announce(left)
-            for chunk, rows in _made(left.chunks, runner, show, what, left.seconds_per_run):
-                store.write_part(chunk.spec, chunk.first, rows)
-            return Results(specs, [store.read(*each) for each in zip(specs, counts, strict=True)])
-        before = dict(zip(specs, known or [None] * len(specs), strict=True))
-        chunks = _chunks_in_memory(specs, counts, before, runner.workers)
-        if show or runner.workers > 1:
-            _prepare([spec for spec in specs if any(each.spec is spec for each in chunks)], show)
-        parts = {
-            (chunk.spec, chunk.first): rows for chunk, rows in _made(chunks, runner, show, what)
-        }
-    made = []
-    for spec, first_rows in before.items():
-        firsts = sorted(first for owner, first in parts if owner is spec)
-        own = [parts[spec, first] for first in firsts]
-        own = own if first_rows is None else [first_rows, *own]
-        made.append({name: np.concatenate([part[name] for part in own]) for name in own[0]})
-    return Results(specs, made)
+    options: dict[str, Any] = {**how}
+    store = options.pop("store", None)
+    if store is None:
+        store = _Memory(specs, known)
+    elif not isinstance(store, RunStore):
+        store = RunStore(store)
+    make(specs, counts, store, what=what, **options)
+    return Results(specs, [store.read(*each) for each in zip(specs, counts, strict=True)])
 
 
 def _counts(specs: Sequence[AnySpec], replications: int | Sequence[int]) -> list[int]:
@@ -178,166 +169,128 @@ def _counts(specs: Sequence[AnySpec], replications: int | Sequence[int]) -> list
     return [whole_number(each, "the number of replications", at_least=1) for each in given]
 
 
+def make(
+    specs: Sequence[AnySpec],
+    counts: Sequence[int],
+    store: RunStore | _Memory,
+    *,
+    what: str = "runs",
+    workers: int = 1,
+    runner: Runner | None = None,
+    again: bool = False,
+    announce: Callable[[Todo], None] | None = None,
+    progress: ProgressChoice = None,
+) -> Todo:
+    """Make the runs that a store does not have, and return what there was to do."""
+    for spec in specs:
+        spec.check()
+    show = chosen_progress(progress)
+    with chosen_runner(workers) as local:
+        runner = runner or local
+        left = todo(specs, counts, store, again=again, progress=show, workers=runner.workers)
+        if announce and isinstance(store, RunStore):
+            announce(left)
+        for chunk, rows in _made(left, runner, show, what):
+            store.write_part(chunk.spec, chunk.first, rows)
+    return left
+
+
 def todo(
     specs: Sequence[AnySpec],
-    replications: int | Sequence[int],
-    store: RunStore,
+    counts: Sequence[int],
+    store: RunStore | _Memory,
     *,
     again: bool = False,
     progress: Progress | None = None,
+    workers: int = 1,
 ) -> Todo:
     """Find out what is missing in a store, and measure one run of each specification that is.
 
-    With `again`, everything is: what is there is thrown away.
+    With `again`, everything is: what is there is thrown away. In memory nothing is measured.
     """
-    counts = _counts(specs, replications)
-    wanted: dict[str, tuple[AnySpec, int]] = {}
+    wanted: dict[object, tuple[AnySpec, int]] = {}
     for spec, count in zip(specs, counts, strict=True):
-        known, most = wanted.get(spec.digest, (spec, 0))
-        wanted[spec.digest] = (known, max(most, count))
-    missing: dict[AnySpec, list[tuple[int, int]]] = {}
+        first_of_digest, most = wanted.get(store.key(spec), (spec, 0))
+        wanted[store.key(spec)] = (first_of_digest, max(most, count))
+    missing = {}
     for spec, count in wanted.values():
         if again:
             store.forget(spec)
         if ranges := store.missing(spec, count):
             missing[spec] = ranges
-    with _compilation_shown(progress):
-        seconds = {spec: _seconds_per_run(spec) for spec in missing}
-    chunks = []
-    # The slowest first, so that no long chunk ends alone.
-    for spec in sorted(missing, key=lambda spec: -seconds[spec]):
-        size = _runs_per_chunk(seconds[spec])
-        for first, end in missing[spec]:
-            edges = [first, *range((first // size + 1) * size, end, size), end]
-            chunks += [Chunk(spec, *cut) for cut in itertools.pairwise(edges)]
-    return Todo(sum(counts), chunks, seconds)
-
-
-def _runs_per_chunk(seconds_per_run: float) -> int:
-    """A power of two, so that small differences in speed do not move the edges of chunks."""
-    size = 1
-    while size < _MAX_RUNS_PER_CHUNK and 2 * size * seconds_per_run <= _SECONDS_PER_CHUNK:
-        size *= 2
-    return size
-
-
-def _chunks_in_memory(
-    specs: Sequence[AnySpec],
-    counts: Sequence[int],
-    before: Mapping[AnySpec, Rows | None],
-    workers: int,
-) -> list[Chunk]:
-    """A chunk of each specification in turn: what is done says how long the rest takes.
-
-    The first run of each is alone, since it says what the others cost.
-    """
-    firsts = [0 if rows is None else len(next(iter(rows.values()))) for rows in before.values()]
-    left = [count - first for count, first in zip(counts, firsts, strict=True)]
-    size = max(1, sum(left) // (workers * _CHUNKS_PER_WORKER))
-    if len(specs) > 1:
-        size = min(size, max(1, min((each for each in left if each), default=1) // 4))
+    seconds = {}
+    shown = reported_compilation(lambda: progress(0, 0, COMPILING)) if progress else None
+    with shown or contextlib.nullcontext():
+        if isinstance(store, RunStore):
+            seconds = {spec: _seconds_per_run(spec) for spec in missing}
+        elif progress or workers > 1:  # kernels are compiled before there are workers
+            for spec in missing:
+                _compile_for(spec)
+    runs = sum(end - first for ranges in missing.values() for first, end in ranges)
     by_spec = []
-    for spec, first, count in zip(specs, firsts, counts, strict=True):
-        edges = [first, *range(first + 1, count, size), count] if first < count else []
-        by_spec.append([Chunk(spec, *cut) for cut in itertools.pairwise(edges)])
-    return [each for turn in itertools.zip_longest(*by_spec) for each in turn if each]
+    for spec, ranges in missing.items():
+        if spec in seconds:
+            head = size = min(max(1, int(_SECONDS_PER_CHUNK / seconds[spec])), _MAX_RUNS_PER_CHUNK)
+        else:  # the first run alone, since it says what the others cost
+            head, size = 1, max(1, runs // (workers * _CHUNKS_PER_WORKER))
+        edges = [[first, *range(first + head, end, size), end] for first, end in ranges]
+        by_spec.append([Chunk(spec, *cut) for each in edges for cut in itertools.pairwise(each)])
+    # A chunk of each in turn: what is done says how long the rest takes.
+    turns = itertools.zip_longest(*by_spec)
+    return Todo(sum(counts), [each for turn in turns for each in turn if each], seconds)
 
 
 def _made(
-    chunks: Sequence[Chunk],
-    runner: Runner,
-    progress: Progress | None,
-    what: str,
-    measured: Mapping[AnySpec, float] | None = None,
+    left: Todo, runner: Runner, progress: Progress | None, what: str
 ) -> Iterator[tuple[Chunk, Rows]]:
-    """Each chunk with what was measured, as soon as it is there; progress is shown meanwhile."""
-    pace = _Pace(chunks, measured)
-    total = sum(end - first for _, first, end in chunks)
-    if progress and chunks:
+    """Each chunk with what was measured, as soon as it is there; progress is shown meanwhile.
+
+    What is done of all work: a run costs what those of its specification have cost so far; where
+    none is done, what was measured before, or the mean of the others.
+    """
+    total, share = left.runs_left, 0.0
+    waiting: Counter[AnySpec] = Counter()
+    done: Counter[AnySpec] = Counter()
+    seconds: dict[AnySpec, float] = {}
+    for spec, first, end in left.chunks:
+        waiting[spec] += end - first
+    if progress and total:
         progress(0, total, what)
-    for number, made in runner(run_timed, chunks):
-        yield chunks[number], made.rows
-        share = pace.done(chunks[number], made.seconds)
+    for number, (rows, taken, compiling) in runner(run_timed, left.chunks):
+        spec, first, end = chunk = left.chunks[number]
+        yield chunk, rows
+        waiting[spec] -= end - first
+        done[spec] += end - first
+        seconds[spec] = seconds.get(spec, 0.0) + taken
+        spent = sum(seconds.values())
+        mean = spent / done.total()
+        costs = {**left.seconds_per_run, **{each: seconds[each] / done[each] for each in done}}
+        rest = sum(runs * costs.get(each, mean) for each, runs in waiting.items())
+        share = max(share, spent / (spent + rest) if rest else 1.0)
         if progress:
-            if made.compiling > _LONG_RUN:
+            if compiling > _LONG_RUN:
                 progress(0, 0, COMPILING)  # the clock starts again after it
             progress(round(share * total), total, what)
 
 
-class _Pace:
-    """Which share of all work is done: specifications differ in what a run costs.
-
-    What a run costs is what those of its specification have cost so far. Where none is done, it is
-    what was measured before, or the mean of the others.
-    """
-
-    def __init__(self, chunks: Sequence[Chunk], measured: Mapping[AnySpec, float] | None) -> None:
-        self._left: Counter[AnySpec] = Counter()
-        for spec, first, end in chunks:
-            self._left[spec] += end - first
-        self._measured = measured
-        self._made: Counter[AnySpec] = Counter()
-        self._seconds: dict[AnySpec, float] = {}
-        self._share = 0.0
-
-    def done(self, chunk: Chunk, seconds: float) -> float:
-        """A chunk was made: the share of all work that is done now; it never falls."""
-        spec, runs = chunk.spec, chunk.end - chunk.first
-        self._left[spec] -= runs
-        self._made[spec] += runs
-        self._seconds[spec] = self._seconds.get(spec, 0.0) + seconds
-        spent = sum(self._seconds.values())
-        rest = sum(left * self._cost(spec) for spec, left in self._left.items() if left)
-        self._share = max(self._share, spent / (spent + rest) if rest else 1.0)
-        return self._share
-
-    def _cost(self, spec: AnySpec) -> float:
-        if made := self._made[spec]:
-            return self._seconds[spec] / made
-        if self._measured is not None:
-            return self._measured[spec]
-        return sum(self._seconds.values()) / self._made.total()
-
-
-_measured: dict[str, float] = {}
-
-
+@functools.lru_cache(maxsize=4096)
 def _seconds_per_run(spec: AnySpec) -> float:
     """How long one run takes, measured on one after a first that compiles what it needs."""
-    if spec.digest not in _measured:
-        tenth = max(1, spec.horizon // 10)
-        _shortest_run(spec)
-        seconds = _seconds(spec.shortened(tenth))
-        if 10 * seconds > _LONG_RUN:
-            # What a run ten times as long costs more: at most tenfold, often next to nothing.
-            growth = seconds / (_seconds(spec.shortened(max(1, tenth // 10))) or seconds)
-            _measured[spec.digest] = seconds * min(max(growth, 1.0), 10.0)
-        else:
-            _measured[spec.digest] = _seconds(spec)
-    return _measured[spec.digest]
+
+    def seconds(rounds: int) -> float:
+        return run_timed(Chunk(spec.shortened(rounds), 0, 1))[1]
+
+    _compile_for(spec)
+    tenth = max(1, spec.horizon // 10)
+    short = seconds(tenth)
+    if 10 * short <= _LONG_RUN:
+        return seconds(spec.horizon)
+    # What a run ten times as long costs more: at most tenfold, often next to nothing.
+    growth = short / (seconds(max(1, tenth // 10)) or short)
+    return short * min(max(growth, 1.0), 10.0)
 
 
-def _seconds(spec: AnySpec) -> float:
-    return run_timed(Chunk(spec, 0, 1)).seconds
-
-
-_prepared: set[tuple[str, str]] = set()
-
-
-def _prepare(specs: Sequence[AnySpec], progress: Progress | None) -> None:
-    """Make a short run of each here: kernels are compiled before there are workers."""
-    with _compilation_shown(progress):
-        for spec in specs:
-            if (key := (spec.problem_name, spec.policy_name)) not in _prepared:
-                _prepared.add(key)
-                _shortest_run(spec)
-
-
-def _shortest_run(spec: AnySpec) -> None:
+@functools.lru_cache(maxsize=4096)
+def _compile_for(spec: AnySpec) -> None:
+    """Make a short run, whose kernels are compiled with it."""
     run_chunk(Chunk(spec.shortened(min(max(1, spec.horizon // 10), _SHORT_RUN)), 0, 1))
-
-
-def _compilation_shown(progress: Progress | None) -> AbstractContextManager[None]:
-    if progress is None:
-        return contextlib.nullcontext()
-    return reported_compilation(lambda: progress(0, 0, COMPILING))

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from latesum._checks import known_name
-from latesum._progress import chosen_progress
-from latesum.experiments.engine import RunOptions, todo
+from latesum.experiments.engine import RunOptions, make
 from latesum.experiments.results import Results
 from latesum.experiments.runners import OnDask
 from latesum.experiments.store import RunStore
@@ -47,10 +46,8 @@ def experiment(figure: str) -> Experiment:
 def published_replications(figure: str) -> dict[str, int]:
     """How many runs each policy's published curve is the mean of."""
     asked = experiment(figure)
-    return {
-        entry.name or entry.policy: entry.replications or asked.replications
-        for entry in asked.policies
-    }
+    runs = [(entry.name or entry.policy, entry.replications) for entry in asked.policies]
+    return {name: count or asked.replications for name, count in runs}
 
 
 @dataclass(frozen=True)
@@ -82,41 +79,29 @@ def run_paper(
     are made is said as in `latesum.experiments.engine.run`.
     """
     started = time.perf_counter()
-    asked: dict[str, Experiment] = {}
-    for figure in figures:
-        each = experiment(figure)
-        if seed is not None:
-            each = each.model_copy(update={"seed": seed})
-        runs = min(each.replications, _QUICK_REPLICATIONS) if quick else None
-        if (replications or runs) is not None:
-            each = each.with_replications(replications or runs or 1)
-        asked[figure] = each
+    asked = {figure: experiment(figure) for figure in figures}
+    for figure, each in asked.items():
+        runs = replications or (min(each.replications, _QUICK_REPLICATIONS) if quick else None)
+        each = each if runs is None else each.with_replications(runs)
+        asked[figure] = each if seed is None else each.model_copy(update={"seed": seed})
     named = [f"{replications}-runs"] if replications is not None else ["quick"] if quick else []
     within = "-".join(named if seed is None else [*named, f"seed-{seed}"])
-    again, announce = how.pop("again", False), how.pop("announce", None)
-    expanded = [expand(each) for each in asked.values()]
-    left = todo(
-        [spec for specs, _ in expanded for spec in specs],
-        [count for _, counts in expanded for count in counts],
-        RunStore(folder),
-        again=again,
-        progress=chosen_progress(how.get("progress")),
-    )
-    if announce:
-        announce(left)
-    results = {
-        figure: run_sweep(each, folder, tables=str(Path(within, figure)), **how)
-        for figure, each in asked.items()
-    }
-    workers = how.get("workers", 1)
-    processes = f"{workers} process{'es' if workers > 1 else ''}"
+    options: dict[str, Any] = {**how, "what": "the paper"}
+    options.pop("store", None)
+    every = [pair for each in asked.values() for pair in zip(*expand(each), strict=True)]
+    specs, counts = zip(*every, strict=True)
+    left = make(specs, counts, RunStore(folder), **options)
+    workers, runner = how.get("workers", 1), how.get("runner")
     return PaperRun(
-        results,
+        {
+            figure: run_sweep(each, folder, tables=str(Path(within, figure)))
+            for figure, each in asked.items()
+        },
         Path(folder, within),
         time.perf_counter() - started,
         left.runs_left,
         left.all_runs - left.runs_left,
-        "a Dask cluster" if isinstance(how.get("runner"), OnDask) else processes,
+        "a Dask cluster" if isinstance(runner, OnDask) else f"{workers} process(es)",
         quick,
     )
 

@@ -24,7 +24,7 @@ from latesum.experiments.runners import InProcesses
 _CAPTIONS = {
     "figure": "Ours with its 95% band (thick), and the published curve (thin, darker).",
     "by-delay": "The same with a frame for each delay.",
-    "regret": "Regret itself: mean (solid), median (dotted) and the range of 90% of the runs.",
+    "regret": "Mean regret with its 95% band, on logarithmic axes.",
 }
 _LIBRARIES = ("latesum", "numpy", "numba", "scipy", "pyarrow", "matplotlib")
 
@@ -33,21 +33,17 @@ def write_report(
     run: PaperRun, *, workers: int = 1
 ) -> tuple[list[verdicts.EndRatio], list[verdicts.Jumps]]:
     """Draw all figures and write report.html and report.md into the folder of the run."""
-    folder = run.folder
-    # A forked process has the results already; drawing is most of what a quick look takes.
-    runner = InProcesses(workers if sys.platform == "linux" else 1)
-    figures = list(run.results)
 
     def work_out(figure: str) -> tuple[dict[str, Path], list[verdicts.Jumps]]:
         results = run.results[figure]
-        return draw(figure, results, folder), verdicts.jump_times(figure, results)
+        return draw(figure, results, run.folder), verdicts.jump_times(figure, results)
 
-    drawn_and_found = [found for _, found in sorted(runner(work_out, figures))]
-    jumps = [row for _, rows in drawn_and_found for row in rows]
+    # A forked process has the results already; drawing is most of what a quick look takes.
+    runner = InProcesses(workers if sys.platform == "linux" else 1)
+    found = [each for _, each in sorted(runner(work_out, list(run.results)))]
+    jumps = [row for _, rows in found for row in rows]
     ratios = [
-        row
-        for figure, results in run.results.items()
-        for row in verdicts.end_ratios(figure, results, published_replications(figure))
+        row for figure, made in run.results.items() for row in verdicts.end_ratios(figure, made)
     ]
     text = _render.render(
         "experiments/paper/report.md.j2",
@@ -58,27 +54,18 @@ def write_report(
         all_jumps=sum(len(row.ours) for row in jumps),
         good_jumps=sum(row.holding for row in jumps),
         exact_jumps=sum(shift == 0 for row in jumps for shift in row.shifts),
+        max_shift=verdicts.MAX_SHIFT,
         figures=[
-            _figure(figure, run.results[figure], drawn, folder)
-            for figure, (drawn, _) in zip(figures, drawn_and_found, strict=True)
-        ],
-        ratio_rows=[row.cells for row in ratios],
-        jump_rows=[_jump_row(row) for row in jumps],
-        missed_jumps=[
-            (row, ours, theirs, resolved)
-            for row in jumps
-            for ours, theirs, shift, resolved in zip(
-                row.ours, row.published, row.shifts, row.resolved, strict=True
-            )
-            if abs(shift) > verdicts.MAX_SHIFT
+            _figure(figure, results, drawn, run.folder)
+            for (figure, results), (drawn, _) in zip(run.results.items(), found, strict=True)
         ],
         machine=f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         versions=f"Python {platform.python_version()}, "
         + ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
         seeds=", ".join({f"{each.specs[0].fields['seed']}" for each in run.results.values()}),
     )
-    (folder / "report.html").write_text(_as_html(text, folder), encoding="utf-8")
-    (folder / "report.md").write_text(text, encoding="utf-8")
+    (run.folder / "report.html").write_text(_as_html(text, run.folder), encoding="utf-8")
+    (run.folder / "report.md").write_text(text, encoding="utf-8")
     return ratios, jumps
 
 
@@ -96,54 +83,30 @@ def _as_html(text: str, folder: Path) -> str:
 
 
 def _figure(figure: str, results: Results, drawn: dict[str, Path], folder: Path) -> dict[str, Any]:
-    """What the report says of one figure."""
-    asked, theirs = experiment(figure), published_replications(figure)
-    ours = {each.specs[0].policy_name: each.replications for each in results}
-    seed = results.specs[0].fields["seed"]
-    conditions = f"{results.specs[0].horizon:,} rounds, seed {seed}. Runs of each: {_counted(ours)}"
-    if ours != theirs:
-        conditions += f" (published: {_counted(theirs)})"
+    """What the report says of one figure; with a table, where its curves run over problems."""
+    asked, columns, rows = experiment(figure), ["mean delay"], []
+    if results.base in results.problems:
+        known, delays = verdicts.published_curves(figure), mean_delays(results)
+        columns += [
+            f"{name} {whose}" for name in results.policies for whose in ("published", "ours")
+        ]
+        for place, problem in enumerate(results.problems):
+            rows.append([f"{delays[place]:.1f}"])
+            for policy in results.policies:
+                ratio, error = results.ratio(problem, policy)
+                ours = f"{ratio[-1]:.4f} ± {error[-1]:.4f}"
+                rows[-1] += [f"{known[policy][1, place]:.4f}", ours]
     return {
         "name": figure,
         "title": asked.title,
-        "conditions": conditions,
+        "horizon": results.specs[0].horizon,
+        "seed": results.specs[0].fields["seed"],
+        "ours": {each.policies[0]: each.replications for each in results},
+        "theirs": published_replications(figure),
         "notes": " ".join(asked.notes.split()),
         "pictures": [
             (_CAPTIONS[kind], path.relative_to(folder).as_posix()) for kind, path in drawn.items()
         ],
-        "over_problems": _over_problems(figure, results)
-        if results.base in results.problems
-        else None,
+        "columns": columns,
+        "rows": rows,
     }
-
-
-def _counted(runs: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in runs.items())
-
-
-def _over_problems(figure: str, results: Results) -> tuple[list[str], list[list[str]]]:
-    """The values of a figure whose curves run over problems: the columns and rows of a table."""
-    known = verdicts.published_curves(figure)
-    columns = ["mean delay"]
-    for policy in results.policies:
-        columns += [f"{policy} published", f"{policy} ours"]
-    rows = []
-    for place, (problem, mean) in enumerate(
-        zip(results.problems, mean_delays(results), strict=True)
-    ):
-        rows.append([f"{mean:.1f}"])
-        for policy in results.policies:
-            ratio, error = results.ratio(problem, policy)
-            rows[-1] += [f"{known[policy][1, place]:.4f}", f"{ratio[-1]:.4f} ± {error[-1]:.4f}"]
-    return columns, rows
-
-
-def _jump_row(row: verdicts.Jumps) -> list[str]:
-    same = ["=" if p == o else f"{p:,}" for p, o in zip(row.published, row.ours, strict=True)]
-    return [
-        f"{row.figure} {row.curve}",
-        ", ".join(f"{jump:,}" for jump in row.ours),
-        ", ".join(same),
-        f"{max(row.shifts, key=abs):+.2%}",
-        f"{row.holding} of {len(row.ours)}",
-    ]

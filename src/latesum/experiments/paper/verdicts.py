@@ -6,7 +6,6 @@ import csv
 import functools
 import gzip
 import io
-import itertools
 import math
 from collections.abc import Sequence
 from importlib.resources import files
@@ -15,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum.experiments.paper import published_replications
 from latesum.experiments.results import Results
-from latesum.experiments.run import Run
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.stats import independent_ratio_error
-from latesum.policies import ODAAF
 
 Floats = NDArray[np.float64]
 
@@ -118,9 +116,25 @@ class Jumps(NamedTuple):
         return [p / o - 1 for p, o in zip(self.published, self.ours, strict=True)]
 
     @property
+    def each(self) -> list[tuple[int, int, float, bool]]:
+        """Every jump: ours, the published one, the share between them, whether it is resolved."""
+        return list(zip(self.ours, self.published, self.shifts, self.resolved, strict=True))
+
+    @property
     def holding(self) -> int:
         """How many jumps agree."""
         return sum(abs(shift) <= MAX_SHIFT for shift in self.shifts)
+
+    @property
+    def cells(self) -> list[str]:
+        """A row for a table: curve, ours, published, the largest difference, how many agree."""
+        return [
+            f"{self.figure} {self.curve}",
+            ", ".join(f"{ours:,}" for ours in self.ours),
+            ", ".join("=" if p == o else f"{p:,}" for o, p, *_ in self.each),
+            f"{max(self.shifts, key=abs):+.2%}",
+            f"{self.holding} of {len(self.ours)}",
+        ]
 
 
 def digits(number: float, significant: int) -> str:
@@ -136,11 +150,9 @@ def digits(number: float, significant: int) -> str:
     return f"{number:#.{significant}g}".rstrip(".")
 
 
-def end_ratios(
-    figure: str, results: Results, published_replications: dict[str, int]
-) -> list[EndRatio]:
-    """The ends of all curves of a figure; `published_replications` by policy."""
-    known, rows = published_curves(figure), []
+def end_ratios(figure: str, results: Results) -> list[EndRatio]:
+    """The ends of all curves of a figure."""
+    known, published_runs, rows = published_curves(figure), published_replications(figure), []
     for one in results:
         problem, policy = one.problems[0], one.policies[0]
         name = f"{policy} {problem}"
@@ -151,7 +163,7 @@ def end_ratios(
         if name not in known:
             continue
         value, error = (float(each[-1]) for each in results.ratio(problem, policy))
-        below, runs = results.divisor(problem, policy), published_replications[policy]
+        below, runs = results.divisor(problem, policy), published_runs[policy]
         theirs = independent_ratio_error(one.regrets, below.regrets, runs)
         combined = math.hypot(error, float(theirs[-1]), READING_ERROR)
         ours = min(one.replications, below.replications)
@@ -165,28 +177,18 @@ def jump_times(figure: str, results: Results) -> list[Jumps]:
     known, rows = published_curves(figure), []
     for one in results:
         spec, name = one.specs[0], f"{one.policies[0]} {one.problems[0]}"
-        if name not in known or not isinstance(spec, RunSpec):
-            continue
-        if not isinstance(spec.prepared[1], ODAAF):
+        if name not in known or not isinstance(spec, RunSpec) or spec.attributed:
             continue
         # Most runs drop the worse arm in the same phase; the first such run shows its blocks.
         final = np.rint(one.regrets[:, -1] * 1e6)
         values, counts = np.unique(final, return_counts=True)
-        ours = _changes(spec.run(int(np.argmax(final == values[np.argmax(counts)]))))
+        run = spec.run(int(np.argmax(final == values[np.argmax(counts)])))
+        worse = np.array(run.problem.gaps)[run.arms] > 0
+        ours = run.ends[1:-1][worse[1:] != worse[:-1]].tolist()
         published = [round(bend_near(known[name], jump)) for jump in ours]
         resolved = [bool(np.abs(known[name][0] / jump - 1).min() <= MAX_SHIFT) for jump in ours]
         rows.append(Jumps(figure, name, published, ours, resolved))
     return rows
-
-
-def _changes(run: Run) -> list[int]:
-    """The rounds after which a run goes over to a worse arm or comes back."""
-    gaps = run.problem.gaps
-    return [
-        after.start
-        for before, after in itertools.pairwise(run.blocks)
-        if (gaps[before.arm] > 0) != (gaps[after.arm] > 0)
-    ]
 
 
 def bend_near(curve: Floats, expected: float, reach: float = 0.03, span: float = 0.04) -> float:
