@@ -43,7 +43,12 @@ DELAY_KINDS = (
     "pareto(1.5, {e})",
 )
 #: The laws of problems by their names on the command line.
-LAWS = {"usual": "safety:random_problem", "wide": "safety:wide_problem"}
+LAWS = {
+    "usual": "safety:random_problem",
+    "wide": "safety:wide_problem",
+    "late": "safety:late_problem",
+    "mixed": "safety:mixed_problem",
+}
 #: Of the wide law: an arm is harmful from a gap of 0.02 on, or of this share of the best mean.
 HARMFUL_SHARE = 0.2
 
@@ -166,6 +171,30 @@ def random_problem(rng: np.random.Generator) -> Problem:
     return Problem(means, _delay(kind, int(rng.choice((10, 25, 50, 100)))))
 
 
+def late_problem(rng: np.random.Generator) -> Problem:
+    """The same, where the rewards of the best arm come 1.5 to 3 times as late as all others'.
+
+    >>> sorted({delay.text for delay in late_problem(np.random.default_rng(1)).delays})
+    ['uniform(0, 200)', 'uniform(0, 584)']
+    """
+    n_arms = int(rng.integers(2, 13))
+    law = int(rng.integers(3))
+    means = (0.1 * rng.random(n_arms)).tolist() if law == 2 else _means(law, n_arms, rng)
+    kind, mean = DELAY_KINDS[rng.integers(len(DELAY_KINDS))], int(rng.choice((10, 25, 50, 100)))
+    later = round(mean * _log_uniform(1.5, 3.0, rng))
+    return Problem(means, [_delay(kind, later if m == max(means) else mean) for m in means])
+
+
+def mixed_problem(rng: np.random.Generator) -> Problem:
+    """The same, where 70% of the rewards come at once and the rest up to 20 mean delays later.
+
+    >>> mixed_problem(np.random.default_rng(1)).delays[0].text
+    'mixture((0.7, constant(0)), (0.3, uniform(0, 1000)))'
+    """
+    means, longest = random_problem(rng).means, 20 * int(rng.choice((10, 25, 50, 100)))
+    return Problem(means, f"mixture((0.7, constant(0)), (0.3, uniform(0, {longest})))")
+
+
 def wide_problem(rng: np.random.Generator) -> DrawnProblem:
     """A problem from a law that is as wide as policies can be asked to bear.
 
@@ -224,7 +253,7 @@ def main() -> bool:
     parser.add_argument(
         "--given", action="append", help="factor on the mean delay that is given, or 'nothing'"
     )
-    parser.add_argument("--law", default="usual", help="usual or wide")
+    parser.add_argument("--law", default="usual", help="usual, wide, late or mixed")
     parser.add_argument("--horizon", type=int, help="the rounds of a run, where a law draws none")
     asked = parser.parse_args()
     runs = 10_000 if asked.replications is None else asked.replications

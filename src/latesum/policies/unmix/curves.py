@@ -44,6 +44,20 @@ class DelayCurve(NamedTuple):
     mean: float
     mean_sd: float  # 0: nothing holds the mean
 
+    def stretched(self, stretches: tuple[float, ...]) -> DelayCurve:
+        """The curve where the rewards of each arm are so many times as late."""
+        factors, n_pieces = np.array(stretches), self.offsets[0, -1]
+        different = np.unique(factors)
+        laws = np.repeat(self.pieces[None, :n_pieces], len(different), axis=0)
+        laws[:, :, :2] = np.rint(laws[:, :, :2] * different[:, None, None])
+        laws[:, 1:, 1] = np.maximum(laws[:, 1:, 1], laws[:, 1:, 0] + 1)  # rounds may be too coarse
+        return self._replace(
+            laws=np.searchsorted(different, factors).astype(np.int64),
+            offsets=n_pieces * np.arange(len(different))[:, None] + self.offsets[:1],
+            pieces=laws.reshape(-1, 3),
+            reaches=laws[:, self.offsets[0, 1:] - 1, 1].max(axis=0) + 1,
+        )
+
     @property
     def highs(self) -> Floats:
         """The upper end of each bin of the first law."""

@@ -18,14 +18,21 @@ KAPPA = 6.0
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 #: Where the mean is a guess: the prior share of rewards that come at once.
 ATOM = 0.2
+#: How many times as late as the others an arm's rewards may be.
+STRETCHES = (1.5, 2.0, 3.0)
+#: What a doubt costs that only an arm's own delay raises, in minus twice the log-likelihood.
+STRETCH_DOUBT = 12.0
 #: Where nothing is given: the mean delays that may be true are this times powers of two.
 SMALLEST_SCALE = 0.5
 
 # What follows is for cost only: Gauss-Newton steps of a fit from a neutral point; from which
 # deficit on an explanation is left alone until all are fitted anew; steps to find a limit.
 _STEPS = 3
-_FAR = 100.0
+_FAR = 40.0
 _LIMIT_STEPS = 7
+#: What was refuted by a margin is looked at again once the rounds have grown by so much at most:
+#: budgets grow with twice their logarithm.
+_MOST_GROWTH = 8.0
 #: Minus twice the log-likelihood of what cannot be.
 _UNLIKELY = 1e100
 #: How much rewards may vary, as a share of what 0/1 rewards do. It is estimated as if half a
@@ -50,6 +57,10 @@ class DelayExplanation:
 
     def __init__(self, scale: float, penalty: float, curve: DelayCurve) -> None:
         self.scale, self.penalty, self.curve = scale, penalty, curve
+        #: How many times as late the rewards of each arm are, and what that costs.
+        self.base, self.stretches, self.charged = self, (1.0,) * len(curve.laws), 0.0
+        #: Per arm: its known rounds when it was not in doubt by this, and when to ask again.
+        self.asked: dict[int, tuple[int, float]] = {}
         n_arms, self.n_bins = len(curve.laws), curve.bins.shape[1]
         self.point: Floats = np.concatenate([curve.bins[0], np.full(n_arms, 0.5)])
         self.variances: Floats = np.ones(n_arms)
@@ -136,6 +147,27 @@ class DelayExplanation:
         self.objective, self.misfit, _ = self.fit(segments, 1, self.point)
         self._judge(segments)
 
+    def later(self, arm: int, factor: float) -> tuple[float, ...]:
+        """How late the arms' rewards are if those of one are later by a factor."""
+        before = self.stretches
+        return (*before[:arm], factor * before[arm], *before[arm + 1 :])
+
+    def with_stretches(self, stretches: tuple[float, ...]) -> DelayExplanation:
+        """The same curve, with how many times as late each arm's rewards are."""
+        base, later = self.base, sum(each != 1.0 for each in stretches)
+        one_of_many = 2.0 * math.log(len(STRETCHES) * (len(stretches) - 1)) * later
+        scale, curve = base.scale * max(stretches), base.curve.stretched(stretches)
+        new = DelayExplanation(scale, base.penalty + one_of_many, curve)
+        new.base, new.stretches, new.charged = base, stretches, one_of_many + STRETCH_DOUBT
+        return new
+
+    def fit_first(self, segments: Segments, base: DelayExplanation) -> None:
+        """Fit from where the fit of another explanation with the same bins is."""
+        self.point[:] = base.point
+        self.fill(segments)
+        self.objective, self.misfit, _ = self.fit(segments, _STEPS - 1, self.point)
+        self._judge(segments)
+
     def fit_anew(self, segments: Segments) -> None:
         """Fit from a neutral point too, and keep the likelier one."""
         before = None
@@ -155,11 +187,15 @@ class DelayExplanation:
 
     def _judge(self, segments: Segments) -> None:
         outside = self.means - self.means.clip(0.0, 1.0)
-        self.cost = self.objective + self.penalty + float(outside @ (outside / self.variances))
+        self.cost = (
+            self.objective
+            + self.penalty * self.misfit
+            + float(outside @ (outside / self.variances))
+        )
         self.fitted_at = segments.clock
 
-    def allows(self, segments: Segments, arm: int, value: float, limit: float, far: float) -> bool:
-        """Whether minus twice the log-likelihood is within `limit` where the mean is `value`.
+    def held(self, segments: Segments, arm: int, value: float, limit: float, far: float) -> float:
+        """Minus twice the log-likelihood where the mean is `value`, as far as `limit` asks.
 
         From where the fit is, and from a neutral point where that is neither within nor `far` off.
         """
@@ -168,8 +204,9 @@ class DelayExplanation:
         if limit < found <= far:
             found = self.fit(segments, _STEPS - 1, point, held)[0]
             if found > limit:
-                found = self.fit(segments, _STEPS, self._neutral(segments), held)[0]
-        return found <= limit
+                again = self.fit(segments, _STEPS, self._neutral(segments), held)[0]
+                found = min(found, again)
+        return found
 
     def fit_again(
         self, segments: Segments, dispersion: float
@@ -188,11 +225,13 @@ class DelayExplanation:
     def to_plain(self) -> list[Any]:
         """The fit as plain data."""
         numbers = self.objective, self.misfit, self.cost, self.deficit, self.fitted_at
-        return [*numbers, self.point.tolist(), self.variances.tolist()]
+        asked = [[arm, *each] for arm, each in self.asked.items()]
+        return [*numbers, asked, self.point.tolist(), self.variances.tolist()]
 
     def load(self, plain: list[Any], segments: Segments) -> None:
         """The opposite of `to_plain`."""
-        self.objective, self.misfit, self.cost, self.deficit, self.fitted_at, *arrays = plain
+        self.objective, self.misfit, self.cost, self.deficit, self.fitted_at, asked, *arrays = plain
+        self.asked = {arm: (known, at) for arm, known, at in asked}
         self.point[:], self.variances[:] = arrays
         self.fill(segments)
 
@@ -206,26 +245,35 @@ class Explanations:
     def __init__(self, n_arms: int, given: DelayExplanation | None, scale: float | None) -> None:
         self._n_arms = n_arms
         self._of_all_scales = given is None
-        self.all = [given or self._wide(SMALLEST_SCALE, 0.0, 0.0)]
-        self.believed = self.all[0]
+        self._may_differ = given is None or scale is not None
+        #: With one delay for all arms, and with arms whose delay is longer.
+        self.common = [given or self._wide(SMALLEST_SCALE, 0.0, 0.0)]
+        self.stretched: list[DelayExplanation] = []
+        self._asked: dict[tuple[int, tuple[float, ...]], float] = {}
+        self.believed = self.common[0]
         if scale is not None:
-            self.all += [self._wide(factor * scale, ATOM, KAPPA) for factor in FACTORS]
+            self.common += [self._wide(factor * scale, ATOM, KAPPA) for factor in FACTORS]
+
+    @property
+    def all(self) -> list[DelayExplanation]:
+        """All explanations."""
+        return self.common + self.stretched
 
     def _wide(self, scale: float, atom: float, penalty: float) -> DelayExplanation:
         return DelayExplanation(scale, penalty, mean_known(scale, WIDE, self._n_arms, atom=atom))
 
     def reach(self, longest: float) -> None:
         """Where nothing is given: scales up to the `longest` may be true."""
-        while self._of_all_scales and self.all[-1].scale <= longest:
+        while self._of_all_scales and self.common[-1].scale <= longest:
             self._add_scale()
 
     def _add_scale(self) -> None:
         """The next scale: first without rewards at once, then with."""
-        last = self.all[-1].scale
-        if len(self.all) % 2:
-            self.all.append(self._wide(last, ATOM, KAPPA))
+        last = self.common[-1].scale
+        if len(self.common) % 2:
+            self.common.append(self._wide(last, ATOM, KAPPA))
         else:
-            self.all.append(self._wide(2 * last, 0.0, 0.0))
+            self.common.append(self._wide(2 * last, 0.0, 0.0))
 
     def fit_all(self, segments: Segments, *, anew: bool) -> None:
         """Fit all explanations, where `anew` from a neutral point too; believe the likeliest."""
@@ -234,17 +282,71 @@ class Explanations:
                 each.fit_anew(segments)
             elif each.deficit <= _FAR and each.fitted_at < segments.clock:
                 each.refine(segments)
+        self._believe(segments)
+
+    def _believe(self, segments: Segments) -> None:
         fitted = [each for each in self.all if each.fitted_at == segments.clock]
         self.believed = min(fitted, key=lambda each: each.cost)
         for each in fitted:
             each.deficit = (each.cost - self.believed.cost) / self.believed.misfit
 
+    def _budget(self, segments: Segments, each: DelayExplanation) -> float:
+        return 2.0 * math.log(max(segments.clock / max(each.scale, 1.0), 1.0))
+
+    def stretch(self, segments: Segments, index: dict[int, float], leader: int) -> None:
+        """Let the rewards of an arm be later than those of the others, where that matters.
+
+        Rewards that are so many times as late can hide a mean that is at most so many times as
+        high; those of the leader may be earlier. What is refuted for a factor is also for larger
+        ones.
+        """
+        if not self._may_differ or len(index) < 2:
+            return
+        self.stretched = [
+            each
+            for each in self.stretched
+            if each.deficit <= self._budget(segments, each) or each is self.believed
+        ]
+        likeliest = min(self.common, key=lambda each: each.cost)
+        for base in {id(each): each for each in (likeliest, self.believed)}.values():
+            self._stretch(segments, index, leader, base)
+        self._believe(segments)
+
+    def _stretch(
+        self, segments: Segments, index: dict[int, float], leader: int, base: DelayExplanation
+    ) -> None:
+        believed, known = self.believed, {(each.base, each.stretches) for each in self.stretched}
+        best = max(upper for arm, upper in index.items() if arm != leader)
+        for arm, upper in index.items():
+            for factor in STRETCHES:
+                matters = (
+                    upper <= factor * best if arm == leader else factor * upper >= index[leader]
+                )
+                if not matters:
+                    continue
+                stretches = base.later(arm, 1.0 / factor if arm == leader else factor)
+                key = self.common.index(base.base), stretches
+                if self._asked.get(key, 0.0) > segments.clock:
+                    break
+                if (base.base, stretches) in known:
+                    continue
+                each = base.with_stretches(stretches)
+                each.fit_first(segments, base)
+                margin = (each.cost - believed.cost) / believed.misfit
+                margin -= self._budget(segments, each)
+                if margin > 0.0:
+                    self._asked[key] = _ask_again(segments.clock, margin)
+                    break
+                self.stretched.append(each)
+
     @property
     def longest_plausible(self) -> float:
         """The longest scale that is nearly as likely as the believed one."""
-        penalty, most = self.believed.penalty, KAPPA / self.believed.misfit
+        believed, most = self.believed, KAPPA / self.believed.misfit
+        atom = believed.base.penalty
         return max(
-            each.scale for each in self.all if each.penalty == penalty and each.deficit <= most
+            (each.scale for each in self.common if each.penalty == atom and each.deficit <= most),
+            default=believed.base.scale,
         )
 
     def in_doubt(
@@ -259,18 +361,24 @@ class Explanations:
         """
         least, misfit = self.believed.cost, self.believed.misfit
         value, plays = min(max(value, 0.0), 0.9999), segments.known[arm] + segments.pending[arm]
-        own = max(value * (1.0 - value), 0.5 / plays)
+        own, known = max(value * (1.0 - value), 0.5 / plays), segments.known[arm]
         fitted = [each for each in self.all if each.fitted_at == segments.clock]
         for each in sorted(fitted, key=lambda each: each.deficit):
+            if each.charged and each.stretches[arm] == 1.0 and each is not self.believed:
+                continue  # a longer delay of other arms
             worth = min(plays, own / (each.variances[arm] * misfit))
             odds = min(share / worth, segments.clock / max(each.scale, 1.0))
-            budget = 2.0 * math.log(max(odds, 1.0)) * misfit
-            if each.cost - each.penalty - least > budget:
+            limit = least + (2.0 * math.log(max(odds, 1.0)) - each.charged) * misfit
+            if each.cost - each.penalty * each.misfit > limit:
                 continue
-            limit = least + budget
-            far = limit + _FAR * misfit
-            if each.means[arm] >= value or each.allows(segments, arm, value, limit, far):
+            if each.means[arm] >= value:
                 return each
+            if each.asked.get(arm, (0, 0.0)) > (known, segments.clock):
+                continue
+            found = each.held(segments, arm, value, limit, limit + _FAR * misfit)
+            if found <= limit:
+                return each
+            each.asked[arm] = known, _ask_again(segments.clock, (found - limit) / misfit)
         return None
 
     def limits(self, segments: Segments, deviations: float) -> list[tuple[float, float]]:
@@ -313,16 +421,30 @@ class Explanations:
 
     def to_plain(self) -> list[Any]:
         """All fits as plain data."""
-        return [self.all.index(self.believed), [each.to_plain() for each in self.all]]
+        stretched = [
+            [self.common.index(each.base), list(each.stretches)] for each in self.stretched
+        ]
+        fits = [each.to_plain() for each in self.all]
+        asked = [[base, list(stretches), at] for (base, stretches), at in self._asked.items()]
+        return [self.all.index(self.believed), len(self.common), stretched, asked, fits]
 
     def load(self, plain: list[Any], segments: Segments) -> None:
         """The opposite of `to_plain`."""
-        believed, fits = plain
-        while len(self.all) < len(fits):
+        believed, count, stretched, asked, fits = plain
+        while len(self.common) < count:
             self._add_scale()
+        self.stretched = [
+            self.common[base].with_stretches(tuple(stretches)) for base, stretches in stretched
+        ]
+        self._asked = {(base, tuple(stretches)): at for base, stretches, at in asked}
         for each, fit in zip(self.all, fits, strict=True):
             each.load(fit, segments)
         self.believed = self.all[believed]
+
+
+def _ask_again(clock: int, margin: float) -> float:
+    """When to look again at what is over its budget by a margin: budgets grow by 2 log(t)."""
+    return clock * math.exp(min(margin / 4.0, math.log(_MOST_GROWTH)))
 
 
 def _limit(

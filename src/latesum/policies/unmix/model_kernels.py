@@ -57,19 +57,12 @@ def in_flight(n, law, g, offsets, pieces):
 
 
 @compiled
-def arriving(u, v, p, q, law, g, offsets, pieces):
-    """How many plays of [p, q) arrive in [u, v), which begins when they are over."""
-    return (
-        in_flight(u - p, law, g, offsets, pieces)
-        - in_flight(u - q, law, g, offsets, pieces)
-        - in_flight(v - p, law, g, offsets, pieces)
-        + in_flight(v - q, law, g, offsets, pieces)
-    )
-
-
-@compiled
 def fill(first, table, blocks, laws, offsets, pieces, reaches, arrivals):
-    """Write the arrivals of the segments from `first` on; those before are known."""
+    """Write the arrivals of the segments from `first` on; those before are known.
+
+    Of [p, q) there arrive H(u - p) - H(u - q) - H(v - p) + H(v - q) in [u, v): nothing, if all of
+    it had arrived by u, or none of it can have by v.
+    """
     n_bins, n_arms = arrivals.shape[1], arrivals.shape[2] - BAND
     for c in range(first, len(table)):
         u, v, arm = table[c, START], table[c, END], int(table[c, ARM])
@@ -77,22 +70,36 @@ def fill(first, table, blocks, laws, offsets, pieces, reaches, arrivals):
         for g in range(n_bins):
             for place in range(n_arms + BAND):
                 arrivals[c, g, place] = 0.0
-            own = v - u - in_flight(v - u, laws[arm], g, offsets, pieces)
-            arrivals[c, g, arm] = own
-            arrivals[c, g, n_arms] = own / (v - u)
+            in_flight_at_end = in_flight(v - u, laws[arm], g, offsets, pieces)
+            arrivals[c, g, arm] = v - u - in_flight_at_end
+            arrivals[c, g, n_arms] = arrivals[c, g, arm] / (v - u)
             for block in range(last, -1, -1):
                 p, q, other = blocks[block, 0], min(blocks[block, 1], u), int(blocks[block, 2])
                 if u - q >= reaches[g]:
                     break  # nothing of it can still arrive, nor of those before it
-                if q > p:
-                    arrivals[c, g, other] += arriving(u, v, p, q, laws[other], g, offsets, pieces)
+                law = laws[other]
+                if q > p and v - p > pieces[offsets[law, g], 0]:
+                    arrivals[c, g, other] += (
+                        in_flight(u - p, law, g, offsets, pieces)
+                        - in_flight(u - q, law, g, offsets, pieces)
+                        - in_flight(v - p, law, g, offsets, pieces)
+                        + in_flight(v - q, law, g, offsets, pieces)
+                    )
+            # Segments follow each other: where one begins the one before it ended.
+            law, at_start, at_end = laws[arm], 0.0, in_flight_at_end
             for k in range(1, min(BAND, c + 1)):
                 s = c - k
-                p, q, law = table[s, START], table[s, END], laws[int(table[s, ARM])]
-                share = 0.0
+                p, q, share = table[s, START], table[s, END], 0.0
+                if laws[int(table[s, ARM])] != law:
+                    law = laws[int(table[s, ARM])]
+                    at_start = in_flight(u - q, law, g, offsets, pieces)
+                    at_end = in_flight(v - q, law, g, offsets, pieces)
                 if u - q < reaches[g]:
-                    share = arriving(u, v, p, q, law, g, offsets, pieces) / (q - p)
-                arrivals[s, g, n_arms + k] = share
+                    share = at_end - at_start
+                    at_start = in_flight(u - p, law, g, offsets, pieces)
+                    at_end = in_flight(v - p, law, g, offsets, pieces)
+                    share += at_start - at_end
+                arrivals[s, g, n_arms + k] = share / (q - p)
 
 
 @compiled
@@ -177,11 +184,12 @@ def _add(first, last, equations, matrix):
     """Add equations to the upper triangle of the normal matrix and its right side."""
     width = len(matrix)
     for c in range(first, last):
+        equation = equations[c]
         for i in range(width):
-            factor = equations[c, i]
+            factor, row = equation[i], matrix[i]
             if factor != 0.0:
                 for j in range(i, width + 1):
-                    matrix[i, j] += factor * equations[c, j]
+                    row[j] += factor * equation[j]
 
 
 @compiled

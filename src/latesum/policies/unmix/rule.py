@@ -84,12 +84,15 @@ class Rule(Policy):
             longest = _LONGEST_DELAY * (self.horizon or _USUAL_HORIZON)
             explanations.reach(min(longest, 4.0 * segments.clock))
             explanations.fit_all(segments, anew=True)
+            known = [arm for arm in self._order if segments.known[arm] and arm not in self._dropped]
+            if not self._ramp and known:
+                explanations.stretch(segments, self._index(known), self._leader(known))
         elif self._tested is not None:
             explanations.fit_all(segments, anew=False)
         else:
             explanations.believed.refine(segments)
         if self._nothing_given:
-            self._unit = max(explanations.believed.scale, SMALLEST_UNIT)
+            self._unit = max(explanations.believed.base.scale, SMALLEST_UNIT)
 
     def _decide(self) -> None:
         order = [arm for arm in self._order if arm not in self._dropped]
