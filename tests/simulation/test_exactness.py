@@ -282,7 +282,7 @@ def test_small_tables_do_reach_the_far_tail(small_tables) -> None:
 
 def loses_what_is_in_flight(world: World, arm: int, rounds: int) -> float:
     world._carry[:] = 0
-    world._in_flight.clear()
+    world._in_flight.__init__()
     world._cohorts.clear()
     return world.play(arm, rounds)
 

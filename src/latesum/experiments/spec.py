@@ -489,7 +489,7 @@ def broken_assumptions(problem: Problem, policy: AnyPolicy) -> list[str]:
         broken.append("assumes that all options have the same delays; here they differ.")
     if isinstance(problem, FieldProblem):
         if problem.calendar is not None:
-            what = "drift" if problem.calendar.drifts else "follow a calendar"
+            what = "drift" if problem.calendar.drift_to else "follow a calendar"
             broken.append(f"assumes that means stay as they are; here they {what}.")
         if problem.background is not None:
             broken.append(

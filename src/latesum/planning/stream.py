@@ -22,7 +22,7 @@ from latesum.experiments.spec import RunSpec
 from latesum.planning import words
 from latesum.policies import PolicySpec
 from latesum.simulation import Bernoulli, Calendar, Discrete, FieldProblem, Problem, Reward
-from latesum.simulation.calendar import USUAL_WEEK
+from latesum.simulation.field import USUAL_WEEK
 
 #: `switchback` as a policy of one stream, which every problem can be played with.
 STREAM = "latesum.experiments.markets.one_stream:Switchback"

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum.delays import Delay
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from latesum.delays.base import Integers
+from latesum.simulation.rewards import Floats
 
 #: The fewest plays of a cohort that is cut from a longer block.
 SHORTEST = 64
@@ -74,39 +73,27 @@ class Cohorts:
     def move_to(self, end: int, rng: np.random.Generator) -> tuple[int, Integers]:
         """How many arrive by the round `end`; and rounds in which others do, which are let go."""
         self._end = end
-        at_near, at_far = self._at_both_ends()
+        # Below which levels rewards of each cohort's last and first play are in flight.
+        far = end - self._first
+        near_and_far = self._delay.survival(np.concatenate([far + 1 - self._size, far]))
+        at_near = np.minimum(near_and_far[: len(far)], self._survival)
+        at_far = np.minimum(near_and_far[len(far) :], at_near)
         arrived = rng.binomial(self._count, _share(at_near, self._survival))
         unsure = rng.binomial(self._count - arrived, _share(at_far, at_near))
-        return self._tidy(self._decide_unsure(arrived, unsure, rng), rng)
-
-    def _at_both_ends(self) -> tuple[Floats, Floats]:
-        """Below which levels rewards of each cohort's last and first play are in flight."""
-        cohorts, far = len(self._first), self._end - self._first
-        at_both = self._delay.survival(np.concatenate([far + 1 - self._size, far]))
-        at_near = np.minimum(at_both[:cohorts], self._survival)
-        return at_near, np.minimum(at_both[cohorts:], at_near)
-
-    def _decide_unsure(self, arrived: Integers, unsure: Integers, rng: np.random.Generator) -> int:
-        """Draw the levels and the plays of those that are unsure; how many have arrived in all."""
-        at_near, at_far = self._at_both_ends()
+        # Those that are unsure are decided by their levels and their plays.
         which = np.repeat(np.arange(len(unsure)), unsure)
         between = at_near[which] - rng.random(len(which)) * (at_near - at_far)[which]
         plays = np.concatenate([self._plays, self._new_plays(which, rng)])
         levels = np.concatenate([self._levels, between])
-        in_flight = self._delay.survival(self._end - plays) >= levels
+        in_flight = self._delay.survival(end - plays) >= levels
         count = int(arrived.sum()) + len(plays) - int(in_flight.sum())
         self._plays, self._levels = plays[in_flight], levels[in_flight]
         self._count, self._survival = self._count - arrived - unsure, at_far
         self._drawn = self._drawn + unsure
         self._looked_at += len(unsure)
-        return count
-
-    def _tidy(self, count: int, rng: np.random.Generator) -> tuple[int, Integers]:
-        """Forget what is over, and find out when rewards arrive where that costs less."""
-        known = _NONE
-        crowded = 2 * self._drawn > self._size
+        # The rounds of rewards are drawn where it would have cost less to know them.
+        known, crowded = _NONE, 2 * self._drawn > self._size
         if self._looked_at > _LOOKS_PER_DRAW * self.in_flight:
-            # It would have cost less to know them all.
             known = self.resolve(rng)
         elif crowded.any():
             known = self._resolve(crowded, rng)

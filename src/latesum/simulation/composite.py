@@ -57,11 +57,6 @@ class CompositeProblem(Problem):
                     f"{each.short_text} may be longer; clip it: {each.short_text}.clipped(1000)."
                 )
 
-    def permuted(self, order: Sequence[int]) -> CompositeProblem:
-        order = self._checked_order(order)
-        arms, delays = [self.arms[arm] for arm in order], [self.delays[arm] for arm in order]
-        return CompositeProblem(arms, delays, parts=self.parts)
-
     def start(
         self,
         *,

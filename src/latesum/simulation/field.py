@@ -6,26 +6,214 @@ same shortcut as in the paper's world: exactly.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from latesum._checks import InvalidInput
+from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays import Delay
-from latesum.simulation.calendar import Calendar
+from latesum.delays.base import Integers
 from latesum.simulation.problem import Problem
-from latesum.simulation.reporting import Background, Reporting
 from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
 from latesum.simulation.world import RewardSource, World
 
-Integers = NDArray[np.int64]
+#: A working week and a quieter week-end, with an average of 1: the pattern to try when the real one
+#: is not known.
+USUAL_WEEK = (1.1, 1.1, 1.1, 1.1, 1.1, 0.75, 0.75)
 
 
 @dataclass(frozen=True)
-class Thinned:
+class Calendar:
+    """How the mean rewards of all arms change over time; constant within steps.
+
+    Args:
+        step: The number of rounds in which nothing changes: an hour or a day.
+        factors: What multiplies every mean, one factor per step, in a cycle.
+        drift_to: A mean for each arm. The means go in a straight line from those of the problem to
+            these, and stay there.
+        drift_over: The number of rounds that this takes.
+
+    >>> Calendar(step=100, factors=(1.0, 0.5)).means_at([0.2, 0.4], step=3)
+    (0.1, 0.2)
+    """
+
+    step: int
+    factors: tuple[float, ...] = (1.0,)
+    drift_to: tuple[float, ...] | None = None
+    drift_over: int | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.step, "the step of a calendar", at_least=1)
+        what = "a factor of a calendar"
+        vars(self)["factors"] = tuple(finite_number(f, what, at_least=0) for f in self.factors)
+        if len(self.factors) == 0:
+            raise InvalidInput("a calendar needs at least one factor.")
+        if (self.drift_to is None) != (self.drift_over is None):
+            raise InvalidInput("a drift needs both drift_to and drift_over.")
+        if self.drift_to is not None:
+            what = "a mean to drift to"
+            vars(self)["drift_to"] = tuple(
+                finite_number(m, what, at_least=0) for m in self.drift_to
+            )
+            whole_number(self.drift_over, "the rounds of a drift", at_least=1)
+
+    @classmethod
+    def weekly(
+        cls,
+        rounds_per_day: int,
+        *,
+        weekdays: Sequence[float] = USUAL_WEEK,
+        hours: Sequence[float] | None = None,
+    ) -> Calendar:
+        """A factor for each day of the week, Monday first, and for each hour of the day if given.
+
+        >>> Calendar.weekly(2400).step, len(Calendar.weekly(2400, hours=[1.0] * 24).factors)
+        (2400, 168)
+        """
+        rounds = whole_number(rounds_per_day, "the rounds per day", at_least=1)
+        if len(weekdays) != 7:
+            raise InvalidInput(f"a week has 7 days, not {len(weekdays)}.")
+        if hours is None:
+            return cls(rounds, tuple(weekdays))
+        if len(hours) != 24 or rounds % 24:
+            raise InvalidInput("a day has 24 hours, and its rounds must be a multiple of 24.")
+        return cls(rounds // 24, tuple(day * hour for day in weekdays for hour in hours))
+
+    def means_at(self, means: Sequence[float], *, step: int) -> tuple[float, ...]:
+        """The mean of each arm in a step, the first being 0."""
+        return tuple(float(mean) for mean in self.table(tuple(means), step, step + 1)[0])
+
+    def table(self, means: tuple[float, ...], first: int, last: int) -> Floats:
+        """The mean of each arm (columns) in the steps `first` to `last` - 1 (rows)."""
+        numbers, base = np.arange(first, last), np.array(means)
+        table = np.broadcast_to(base, (len(numbers), len(base)))
+        if self.drift_to is not None and self.drift_over is not None:
+            way = np.clip((numbers + 0.5) * self.step / self.drift_over, 0.0, 1.0)[:, None]
+            table = table + way * (np.array(self.drift_to) - base)
+        result: Floats = table * np.array(self.factors)[numbers % len(self.factors)][:, None]
+        return result
+
+    @functools.lru_cache(maxsize=32)  # noqa: B019 - frozen, and there are few calendars
+    def cumulative_gaps(self, means: tuple[float, ...], steps: int) -> Floats:
+        """Row s: what each arm, played for s steps, has lost to the best arm of each step."""
+        table = self.table(means, 0, steps)
+        gaps = (table.max(axis=1, keepdims=True) - table) * self.step
+        result: Floats = np.concatenate([np.zeros((1, len(means))), np.cumsum(gaps, axis=0)])
+        return result
+
+    @property
+    def text(self) -> str:
+        """The calendar in a few words."""
+        low, high, parts = min(self.factors), max(self.factors), []
+        if len(self.factors) > 1:
+            cycle = f"in cycles of {len(self.factors)} steps"
+            parts.append(f"rates vary by {low:g} to {high:g} {cycle}")
+        if self.drift_to is not None:
+            parts.append(f"means drift to {list(self.drift_to)} over {self.drift_over:,} rounds")
+        return f"steps of {self.step:,} rounds: " + (" and ".join(parts) or "no change")
+
+
+@dataclass(frozen=True)
+class Background:
+    """What is in every total whatever is played: sales that no option caused, and noise.
+
+    Rounds are independent, so a block has one draw.
+
+    Args:
+        mean: The mean per round.
+        sd: The standard deviation per round, where it is normal.
+        counts: Whether it is Poisson with that mean, in place of normal.
+
+    >>> Background(0.01, counts=True).draw(0, np.random.default_rng(1))
+    0.0
+    """
+
+    mean: float = 0.0
+    sd: float = 0.0
+    counts: bool = False
+
+    def __post_init__(self) -> None:
+        least = 0.0 if self.counts else -np.inf
+        finite_number(self.mean, "the mean of the background", at_least=least)
+        finite_number(self.sd, "the sd of the background", at_least=0)
+        if self.counts and self.sd:
+            raise InvalidInput("a background of counts is Poisson: its sd follows from its mean.")
+
+    def draw(self, rounds: int, rng: np.random.Generator) -> float:
+        """What comes in `rounds` rounds."""
+        if self.counts:
+            return float(rng.poisson(self.mean * rounds))
+        return float(self.mean * rounds + self.sd * np.sqrt(rounds) * rng.standard_normal())
+
+    @property
+    def text(self) -> str:
+        """The background in a few words."""
+        law = "counts" if self.counts else f"sd {self.sd:g}"
+        return f"background of {self.mean:g} per round ({law})"
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """What happens to a bucket's total before it is known.
+
+    Args:
+        missing: The chance that it never comes.
+        noise: The scale of Laplace noise that is added to every report, for privacy.
+        final_after: The number of buckets after which a total is restated.
+        first_share: The factor by which the report is off until then.
+        first_error: The standard deviation of its relative error until then.
+        together: The number of buckets that are reported at once, at the end of the last.
+        summed: Whether only their sum is reported; this is of use only where one option was played
+            in all of them.
+
+    >>> Reporting(missing=0.05, together=24).text
+    'totals missing in 5% of buckets, reported 24 buckets at once'
+    """
+
+    missing: float = 0.0
+    noise: float = 0.0
+    final_after: int = 0
+    first_share: float = 1.0
+    first_error: float = 0.0
+    together: int = 1
+    summed: bool = False
+
+    def __post_init__(self) -> None:
+        finite_number(self.missing, "the chance of a missing total", at_least=0, at_most=1)
+        finite_number(self.noise, "the scale of the noise", at_least=0)
+        whole_number(self.final_after, "the buckets until a total is final")
+        finite_number(self.first_share, "the share in a first report", above=0)
+        finite_number(self.first_error, "the error of a first report", at_least=0)
+        whole_number(self.together, "the buckets reported together", at_least=1)
+
+    def first_report(self, total: float, rng: np.random.Generator) -> float:
+        """What is said of a total before it is restated."""
+        return total * self.first_share * (1 + self.first_error * float(rng.standard_normal()))
+
+    def is_missing(self, rng: np.random.Generator) -> bool:
+        """Whether a total never comes."""
+        return self.missing > 0 and float(rng.random()) < self.missing
+
+    def noisy(self, total: float, rng: np.random.Generator) -> float:
+        """A total with the noise of its report."""
+        return total + float(rng.laplace(0.0, self.noise)) if self.noise else total
+
+    @property
+    def text(self) -> str:
+        """The reporting in a few words."""
+        manner = "in one sum" if self.summed else "at once"
+        parts = [f"missing in {self.missing:.0%} of buckets"] * (self.missing > 0)
+        parts += [f"with Laplace noise of scale {self.noise:g}"] * (self.noise > 0)
+        parts += [f"restated after {self.final_after} buckets"] * (self.final_after > 0)
+        parts += [f"reported {self.together} buckets {manner}"] * (self.together > 1)
+        return "totals " + (", ".join(parts) or "as they are")
+
+
+@dataclass(frozen=True)
+class Thinned(Reward):
     """`reward` with probability `share`, else 0.
 
     >>> Thinned(Bernoulli(0.5), 0.5).mean
@@ -81,11 +269,9 @@ def with_mean(reward: Reward, mean: float) -> Reward:
 class FieldProblem(Problem):
     """K arms whose rates follow a calendar, whose totals hold a background, or are poorly reported.
 
-    Regret is against the best arm of each moment.
+    Regret is against the best arm of each round.
 
     Args:
-        arms: As for `Problem`.
-        delay: As for `Problem`.
         calendar: How the means change over time, if they do.
         background: What is in every total whatever is played, if anything.
         reporting: How totals are reported, if not at once and as they are.
@@ -98,7 +284,7 @@ class FieldProblem(Problem):
 
     def __init__(
         self,
-        arms: Sequence[Reward | float],
+        arms: Sequence[Reward | float | str],
         delay: Delay | str | Sequence[Delay | str],
         *,
         calendar: Calendar | None = None,
@@ -106,45 +292,33 @@ class FieldProblem(Problem):
         reporting: Reporting | None = None,
     ) -> None:
         super().__init__(arms, delay)
-        drift_to = None if calendar is None else calendar.drift_to
-        if drift_to is not None and len(drift_to) != self.n_arms:
+        self.calendar, self.background, self.reporting = calendar, background, reporting
+        self._sources_by_means: dict[tuple[float, ...], tuple[RewardSource, ...]] = {}
+        if calendar is None:
+            return
+        drift_to = self.means if calendar.drift_to is None else calendar.drift_to
+        if len(drift_to) != self.n_arms:
             raise InvalidInput(
                 f"drift_to needs a mean for each of the {self.n_arms} arms, not {len(drift_to)}."
             )
-        self.calendar = calendar
-        self.background = background
-        self.reporting = reporting
-        self._sources_by_means: dict[tuple[float, ...], tuple[RewardSource, ...]] = {}
-        if calendar is not None:  # a rate above 1 is refused now, not in the middle of a run
-            ends = [self.means] if calendar.drift_to is None else [self.means, calendar.drift_to]
-            for means in ends:
-                for factor in (min(calendar.factors), max(calendar.factors)):
-                    for arm, mean in zip(self.arms, means, strict=True):
-                        with_mean(arm, mean * factor)
+        for means in (self.means, drift_to):  # a rate above 1 is refused now, not in a run
+            for arm, mean in zip(self.arms, means, strict=True):
+                with_mean(arm, mean * min(calendar.factors))
+                with_mean(arm, mean * max(calendar.factors))
 
     @property
     def changes(self) -> bool:
         return self.calendar is not None
 
     def permuted(self, order: Sequence[int]) -> FieldProblem:
-        """The same arms, with their delays and drifts, in another order.
-
-        Args:
-            order: The arms, in the new order.
-
-        >>> calendar = Calendar(step=1000, drift_to=(0.6, 0.5), drift_over=10_000)
-        >>> problem = FieldProblem([0.5, 0.6], "uniform(0, 100)", calendar=calendar)
-        >>> problem.permuted([1, 0]).calendar.drift_to
-        (0.5, 0.6)
-        """
-        order = self._checked_order(order)
-        return FieldProblem(
-            [self.arms[arm] for arm in order],
-            [self.delays[arm] for arm in order],
-            calendar=None if self.calendar is None else self.calendar.permuted(order),
-            background=self.background,
-            reporting=self.reporting,
-        )
+        """The same arms, with their delays and drifts, in another order."""
+        result = super().permuted(order)
+        assert isinstance(result, FieldProblem)
+        result._sources_by_means = {}
+        if self.calendar is not None and self.calendar.drift_to is not None:
+            drift_to = tuple(self.calendar.drift_to[arm] for arm in order)
+            result.calendar = replace(self.calendar, drift_to=drift_to)
+        return result
 
     def start(
         self,
@@ -153,23 +327,11 @@ class FieldProblem(Problem):
         status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> FieldWorld:
-        """A world in which nothing has been played yet, or something has always been played.
-
-        The rates before the start follow the calendar's cycle too; a drift begins in round 0.
-
-        Args:
-            rng: The generator to draw from.
-            status_quo: As for `Problem.start`.
-            at: As for `Problem.start`.
-        """
+        """As `Problem.start`; the rates before the start follow the calendar's cycle too."""
         return FieldWorld(self, rng, status_quo=status_quo, at=at)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
-        """How far each arm is below the best after `rounds` rounds.
-
-        Args:
-            rounds: The number of rounds.
-        """
+        """How far each arm is below the best after `rounds` rounds."""
         if self.calendar is None:
             return self.gaps
         means = self.calendar.means_at(self.means, step=rounds // self.calendar.step)
@@ -188,24 +350,15 @@ class FieldProblem(Problem):
         table = self.calendar.cumulative_gaps(self.means, steps)[:, arm]
         return np.interp(rounds, np.arange(steps + 1) * step, table)
 
-    def rewards_at(self, step: int) -> tuple[Reward, ...]:
-        """What each arm earns in a step of the calendar.
-
-        Args:
-            step: The number of the step.
-        """
-        return tuple(source.reward for source in self._sources_at(step))
-
-    def _sources_at(self, step: int) -> tuple[RewardSource, ...]:
+    def sources_at(self, step: int) -> tuple[RewardSource, ...]:
+        """What playing each arm needs in a step of the calendar."""
         if self.calendar is None:
             return self._sources
         means = self.calendar.means_at(self.means, step=step)
-        known = self._sources_by_means.get(means)
-        if known is None:
+        if means not in self._sources_by_means:
             rewards = [with_mean(arm, mean) for arm, mean in zip(self.arms, means, strict=True)]
-            known = Problem(rewards, self.delays)._sources
-            self._sources_by_means[means] = known
-        return known
+            self._sources_by_means[means] = Problem(rewards, self.delays)._sources
+        return self._sources_by_means[means]
 
     def __repr__(self) -> str:
         parts = [super().__repr__().replace("Problem", "FieldProblem", 1)[:-1]]
@@ -222,11 +375,11 @@ class FieldWorld(World):
 
     def play(self, arm: int, rounds: int) -> float:
         _, rounds = self._check(arm, rounds)
-        total, left = 0.0, rounds
-        while left:
-            piece = self._enter_step(left)
-            total += super().play(arm, piece)
-            left -= piece
+        total, remaining = 0.0, rounds
+        while remaining:
+            segment = self._enter_step(remaining)
+            total += super().play(arm, segment)
+            remaining -= segment
         background = self._problem.background
         if background is not None and rounds:
             total += background.draw(rounds, self._rng)
@@ -234,34 +387,16 @@ class FieldWorld(World):
 
     def play_rounds(self, arm: int, rounds: int) -> Floats:
         _, rounds = self._check(arm, rounds)
-        seen, left = [np.zeros(0)], rounds
-        while left:
-            piece = self._enter_step(left)
-            seen.append(super().play_rounds(arm, piece))
-            left -= piece
+        seen, remaining = [np.zeros(0)], rounds
+        while remaining:
+            segment = self._enter_step(remaining)
+            seen.append(super().play_rounds(arm, segment))
+            remaining -= segment
         total = np.concatenate(seen)
         background = self._problem.background
         if background is not None:
             total += [background.draw(1, self._rng) for _ in range(rounds)]
         return total
-
-    def _earned_before(self, what: Reward | int, ages: Integers) -> Floats:
-        calendar = self._problem.calendar
-        if calendar is None:
-            return super()._earned_before(what, ages)
-        earned = np.zeros(len(ages))
-        numbers = (self.rounds_played - 1 - ages) // calendar.step
-        for number in np.unique(numbers):
-            those = numbers == number
-            earned[those] = self._reward_in(what, int(number)).draw(int(those.sum()), self._rng)
-        return earned
-
-    def _reward_in(self, what: Reward | int, step: int) -> Reward:
-        if isinstance(what, int):
-            return self._problem.rewards_at(step)[what]
-        calendar = self._problem.calendar
-        assert calendar is not None
-        return with_mean(what, what.mean * calendar.factors[step % len(calendar.factors)])
 
     def _enter_step(self, rounds: int) -> int:
         """Take up the rates of the present step, and say how many of `rounds` are in it."""
@@ -269,5 +404,21 @@ class FieldWorld(World):
         if calendar is None:
             return rounds
         number, past = divmod(self.rounds_played, calendar.step)
-        self._sources = self._problem._sources_at(number)
+        self._sources = self._problem.sources_at(number)
         return min(rounds, calendar.step - past)
+
+    def _earned_before(self, what: Reward | int, ages: Integers) -> Floats:
+        calendar = self._problem.calendar
+        if calendar is None:
+            return super()._earned_before(what, ages)
+        earned = np.zeros(len(ages))
+        steps = (self.rounds_played - 1 - ages) // calendar.step
+        for step in np.unique(steps):
+            if isinstance(what, int):
+                reward = self._problem.sources_at(int(step))[what].reward
+            else:
+                factor = calendar.factors[int(step) % len(calendar.factors)]
+                reward = with_mean(what, what.mean * factor)
+            those = steps == step
+            earned[those] = reward.draw(int(those.sum()), self._rng)
+        return earned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
 
@@ -34,7 +35,7 @@ class Problem:
             raise InvalidInput(f"the arms are a list of rewards or of means, not {arms!r}.")
         if len(arms) < 2:
             raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
-        self.arms: tuple[Reward, ...] = tuple(as_reward(arm) for arm in arms)
+        self.arms = tuple(as_reward(arm) for arm in arms)
         if isinstance(delay, (str, Delay)) or not isinstance(delay, Sequence):
             self.delays: tuple[Delay, ...] = (parse(delay),) * len(self.arms)
         else:
@@ -93,20 +94,17 @@ class Problem:
         >>> problem.permuted([2, 0, 1])
         Problem([0.9, 0.2, 0.5], ['constant(3)', 'constant(1)', 'constant(2)'])
         """
-        order = self._checked_order(order)
-        # All arms and delays were checked when this one was made.
-        result = object.__new__(Problem)
-        result.arms = tuple(self.arms[arm] for arm in order)
-        result.delays = tuple(self.delays[arm] for arm in order)
-        return result
-
-    def _checked_order(self, order: Sequence[int]) -> list[int]:
         arms = [whole_number(arm, "an arm of the order") for arm in order]
         if sorted(arms) != list(range(self.n_arms)):
             raise InvalidInput(
                 f"an order names each of the arms 0 to {self.n_arms - 1} once, and {arms} does not."
             )
-        return arms
+        result = copy.copy(self)
+        for cached in ("means", "best", "gaps", "gaps_by_arm", "_sources"):
+            vars(result).pop(cached, None)
+        result.arms = tuple(self.arms[arm] for arm in arms)
+        result.delays = tuple(self.delays[arm] for arm in arms)
+        return result
 
     def lost_by(self, arm: int, rounds: Integers) -> Floats:
         """What playing `arm` all the time has lost to the best of each round, after `rounds`.

@@ -9,22 +9,23 @@ from typing import Any
 
 from latesum._checks import InvalidInput, known_name
 from latesum.delays.parsing import text_of
-from latesum.simulation.calendar import Calendar
 from latesum.simulation.composite import CompositeProblem
-from latesum.simulation.field import FieldProblem
+from latesum.simulation.field import Background, Calendar, FieldProblem, Reporting
 from latesum.simulation.problem import Problem
-from latesum.simulation.reporting import Background, Reporting
 from latesum.simulation.rewards import reward_text
 
-_KEYS = ("arms", "delay", "parts", "calendar", "background", "reporting")
+_FIELD: dict[str, Any] = {
+    "calendar": Calendar,
+    "background": Background,
+    "reporting": Reporting,
+}
 
 
 def problem_data(problem: Problem | str) -> dict[str, Any] | str:
     """The problem as JSON values.
 
-    A reward that is no class of latesum, or a delay with the text of another one, is refused.
-
-    The name of a law that draws problems stands for itself.
+    A reward that is no class of latesum, or a delay with the text of another one, is refused. The
+    name of a law that draws problems stands for itself.
 
     >>> problem_data(Problem([0.5, "beta(6, 4)"], "uniform(0, 100)"))
     {'arms': [0.5, 'beta(6, 4)'], 'delay': 'uniform(0, 100)'}
@@ -38,7 +39,7 @@ def problem_data(problem: Problem | str) -> dict[str, Any] | str:
     }
     if isinstance(problem, CompositeProblem):
         data["parts"] = problem.parts
-    for key in ("calendar", "background", "reporting"):
+    for key in _FIELD:
         part = getattr(problem, key, None)
         if part is not None:
             data[key] = plain_part(part)
@@ -54,18 +55,17 @@ def problem_from(data: Mapping[str, Any] | str) -> Any:
     if isinstance(data, str):
         return data
     for key in data:
-        known_name(key, _KEYS, "part of a problem")
+        known_name(key, ("arms", "delay", "parts", *_FIELD), "part of a problem")
     if "parts" in data:
         if others := sorted(set(data) - {"arms", "delay", "parts"}):
             raise InvalidInput(f"a problem with parts has no {others[0]}.")
         return CompositeProblem(data["arms"], data["delay"], parts=data["parts"])
-    field = {
-        "calendar": _calendar(data.get("calendar")),
-        "background": _built(Background, data.get("background"), "background"),
-        "reporting": _built(Reporting, data.get("reporting"), "reporting"),
-    }
-    if all(part is None for part in field.values()):
+    given = {key: data[key] for key in _FIELD if data.get(key) is not None}
+    if not given:
         return Problem(data["arms"], data["delay"])
+    weekly = "rounds_per_day" in given.get("calendar", ())
+    builders = {**_FIELD, "calendar": Calendar.weekly} if weekly else _FIELD
+    field = {key: _built(builders[key], part, key) for key, part in given.items()}
     return FieldProblem(data["arms"], data["delay"], **field)
 
 
@@ -79,23 +79,7 @@ def plain_part(part: Any) -> dict[str, Any]:
     return kept
 
 
-def _calendar(data: Mapping[str, Any] | None) -> Any:
-    if data is None or "rounds_per_day" not in data:
-        given = (
-            None
-            if data is None
-            else {
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in data.items()
-            }
-        )
-        return _built(Calendar, given, "calendar")
-    return _built(Calendar.weekly, data, "weekly calendar")
-
-
-def _built(builder: Any, data: Mapping[str, Any] | None, what: str) -> Any:
-    if data is None:
-        return None
+def _built(builder: Any, data: Mapping[str, Any], what: str) -> Any:
     try:
         inspect.signature(builder).bind(**data)
         return builder(**data)

@@ -1,8 +1,7 @@
 """What one play earns: rewards in [0, 1], and how the sum of many is drawn.
 
-Every reward knows its `mean` and `support`, draws single rewards (`draw`) and the sum
-of n of them (`draw_sum`) without n steps in Python. As text, for files, a reward is the call that
-makes it: "beta(6, 4)", "discrete([0, 0.5, 1], [0.5, 0.3, 0.2])".
+As text, for files, a reward is the call that makes it: "beta(6, 4)",
+"discrete([0, 0.5, 1], [0.5, 0.3, 0.2])".
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ class Reward(Protocol):
     @property
     def support(self) -> tuple[float, float]:
         """The smallest and the largest reward possible."""
+        return (0.0, 1.0)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw `count` rewards."""
@@ -42,10 +42,8 @@ class Reward(Protocol):
     def draw_sum(self, count: int, rng: np.random.Generator) -> float:
         """Draw the sum of `count` rewards; by default in pieces, so that memory stays bounded."""
         total = 0.0
-        while count > 0:
-            piece = min(count, _PIECE)
-            total += float(self.draw(piece, rng).sum())
-            count -= piece
+        for start in range(0, count, _PIECE):
+            total += float(self.draw(min(_PIECE, count - start), rng).sum())
         return total
 
 
@@ -74,7 +72,7 @@ class Bernoulli:
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Reward):
     """Always `value`.
 
     >>> Constant(0.5).mean
@@ -102,33 +100,30 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Discrete:
+class Discrete(Reward):
     """One of `values`, with `probabilities`.
 
     >>> Discrete([0, 0.5, 1], [0.5, 0.25, 0.25]).mean
     0.375
     """
 
-    values: tuple[float, ...]
-    probabilities: tuple[float, ...]
+    values: Sequence[float]
+    probabilities: Sequence[float]
 
-    def __init__(self, values: Sequence[float], probabilities: Sequence[float]) -> None:
-        if len(values) == 0 or len(values) != len(probabilities):
+    def __post_init__(self) -> None:
+        if len(self.values) == 0 or len(self.values) != len(self.probabilities):
             raise InvalidInput(
                 "a discrete reward needs as many probabilities as values, at least one of each; "
-                f"there are {len(values)} values and {len(probabilities)} probabilities."
+                f"there are {len(self.values)} values and {len(self.probabilities)} probabilities."
             )
-        kept = tuple(finite_number(value, "a value of a discrete reward") for value in values)
-        chances = tuple(
-            finite_number(p, "a probability of a discrete reward", at_least=0, at_most=1)
-            for p in probabilities
-        )
+        values = tuple(finite_number(v, "a value of a discrete reward") for v in self.values)
+        what = "a probability of a discrete reward"
+        chances = tuple(finite_number(p, what, at_least=0, at_most=1) for p in self.probabilities)
         if abs(math.fsum(chances) - 1) > 1e-9:
             raise InvalidInput(
                 f"the probabilities of a discrete reward must sum to 1, not {math.fsum(chances):g}."
             )
-        object.__setattr__(self, "values", kept)
-        object.__setattr__(self, "probabilities", chances)
+        vars(self).update(values=values, probabilities=chances)
 
     @property
     def mean(self) -> float:
@@ -139,14 +134,14 @@ class Discrete:
         return (min(self.values), max(self.values))
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        drawn: Floats = rng.choice(np.array(self.values), size=count, p=self._normalised())
+        drawn: Floats = rng.choice(np.array(self.values), size=count, p=self._normalized())
         return drawn
 
     def draw_sum(self, count: int, rng: np.random.Generator) -> float:
-        counts = rng.multinomial(count, self._normalised())
+        counts = rng.multinomial(count, self._normalized())
         return math.fsum(int(n) * v for n, v in zip(counts, self.values, strict=True))
 
-    def _normalised(self) -> Floats:
+    def _normalized(self) -> Floats:
         chances: Floats = np.array(self.probabilities) / math.fsum(self.probabilities)
         return chances
 
@@ -169,10 +164,6 @@ class Beta(Reward):
     @property
     def mean(self) -> float:
         return self.a / (self.a + self.b)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (0.0, 1.0)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         return rng.beta(self.a, self.b, count)
@@ -206,13 +197,8 @@ class Uniform(Reward):
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """`reward`, which lies in the declared range `low` to `high`, brought to [0, 1].
-
-    Args:
-        reward: The reward in its own unit.
-        low: The least that it can be.
-        high: The most that it can be.
+class Scaled(Reward):
+    """`reward`, in its own unit, which lies in the range `low` to `high`, brought to [0, 1].
 
     >>> basket = Discrete([0, 20, 50], [0.9, 0.08, 0.02])       # in pounds
     >>> round(Scaled(basket, 0, 50).mean, 6)
@@ -251,10 +237,19 @@ class Scaled:
         return (drawn - count * self.low) / (self.high - self.low)
 
 
+_REWARDS: dict[str, Any] = {
+    each.__name__.lower(): each for each in (Bernoulli, Beta, Constant, Discrete, Scaled, Uniform)
+}
+
+
 def as_reward(arm: Reward | float | str) -> Reward:
-    """A reward, also from its text or from a mean, which means a Bernoulli one."""
+    """A reward, also from its text or from a mean, which means a Bernoulli one.
+
+    >>> as_reward("scaled(discrete([0, 20], [0.9, 0.1]), 0, 20)").mean
+    0.1
+    """
     if isinstance(arm, str):
-        arm = parse_reward(arm)
+        arm = _parsed(arm)
     if isinstance(arm, (int, float, np.number)) and not isinstance(arm, bool):
         return Bernoulli(float(arm))
     if not isinstance(arm, Reward):
@@ -268,55 +263,16 @@ def as_reward(arm: Reward | float | str) -> Reward:
     return arm
 
 
-_REWARDS: dict[str, Any] = {
-    "bernoulli": Bernoulli,
-    "beta": Beta,
-    "constant": Constant,
-    "discrete": Discrete,
-    "scaled": Scaled,
-    "uniform": Uniform,
-}
-_EXAMPLES = '"beta(6, 4)", "bernoulli(0.5)" or "scaled(uniform(0, 20), 0, 50)"'
-
-
-def parse_reward(text: str) -> Reward:
-    """Read a reward such as "beta(6, 4)".
-
-    >>> parse_reward("scaled(discrete([0, 20], [0.9, 0.1]), 0, 20)").mean
-    0.1
-    """
-    refusal = f"cannot read the reward {text!r}; write {_EXAMPLES}."
+def _parsed(text: str) -> Reward:
     try:
         return _build(ast.parse(text.strip(), mode="eval").body)
     except InvalidInput:
         raise
     except (SyntaxError, ValueError, TypeError, RecursionError):
-        raise InvalidInput(refusal) from None
-
-
-def reward_text(reward: Reward) -> float | str:
-    """What `parse_reward` reads; a Bernoulli reward is its mean.
-
-    >>> reward_text(parse_reward("scaled(uniform(0, 20), 0, 50)"))
-    'scaled(uniform(0, 20), 0, 50)'
-    """
-    if isinstance(reward, Bernoulli):
-        return float(reward.mean)
-    for name, builder in _REWARDS.items():
-        if type(reward) is builder:
-            kind: Any = builder  # a dataclass
-            values = [getattr(reward, each.name) for each in dataclasses.fields(kind)]
-            return f"{name}({', '.join(_value_text(value) for value in values)})"
-    raise InvalidInput(
-        f"{reward!r} cannot be written to a file; take one of {', '.join(sorted(_REWARDS))}."
-    )
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, Reward):
-        text = reward_text(value)
-        return text if isinstance(text, str) else f"bernoulli({text!r})"
-    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+        raise InvalidInput(
+            f'cannot read the reward {text!r}; write "beta(6, 4)", "bernoulli(0.5)" or '
+            '"scaled(uniform(0, 20), 0, 50)".'
+        ) from None
 
 
 def _build(node: ast.expr) -> Reward:
@@ -329,3 +285,27 @@ def _build(node: ast.expr) -> Reward:
     ]
     reward: Reward = builder(*arguments)
     return reward
+
+
+def reward_text(reward: Reward) -> float | str:
+    """What `as_reward` reads; a Bernoulli reward is its mean.
+
+    >>> reward_text(as_reward("scaled(uniform(0, 20), 0, 50)"))
+    'scaled(uniform(0, 20), 0, 50)'
+    """
+    kind: Any = type(reward)
+    if kind is Bernoulli:
+        return float(reward.mean)
+    if kind not in _REWARDS.values():
+        raise InvalidInput(
+            f"{reward!r} cannot be written to a file; take one of {', '.join(sorted(_REWARDS))}."
+        )
+    values = [getattr(reward, each.name) for each in dataclasses.fields(kind)]
+    return f"{kind.__name__.lower()}({', '.join(map(_value_text, values))})"
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, Reward):
+        text = reward_text(value)
+        return text if isinstance(text, str) else f"bernoulli({text!r})"
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)

@@ -67,9 +67,7 @@ class World:
         status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> None:
-        self._sources = sources
-        self._rng = rng
-        self.rounds_played = at
+        self._sources, self._rng, self.rounds_played = sources, rng, at
         size = max((each.table.spread for each in sources if not each.long), default=0)
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_in_flight`, and
         #: what is due in a round that need not be known yet is in a cohort.
@@ -93,18 +91,39 @@ class World:
 
     def play(self, arm: int, rounds: int) -> float:
         """Play `arm` for `rounds` rounds and return the total that arrives during them."""
-        if type(arm) is int and type(rounds) is int and 0 <= arm < len(self._sources):
-            source = self._sources[arm]
-        else:
-            source, rounds = self._check(arm, rounds)
-        if rounds <= 0:
-            self._check(arm, rounds)
+        source, rounds = self._check(arm, rounds)
+        if rounds == 0:
             return 0.0
         self.rounds_played += rounds
         arrived = self._send_long(source, rounds) if source.long else self._send(source, rounds)
-        if self._cohorts:
-            arrived += self._arrived_of_cohorts()
-        return float(arrived + self._in_flight.take(self.rounds_played))
+        counted = 0.0
+        for cohorts, reward in self._cohorts.values():
+            count, later = cohorts.move_to(self.rounds_played, self._rng)
+            self._postpone(later, reward)
+            counted += count if reward is None else reward.draw_sum(count, self._rng)
+        return float(arrived + counted + self._in_flight.take(self.rounds_played))
+
+    def play_rounds(self, arm: int, rounds: int) -> Floats:
+        """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
+
+        Every play is drawn by itself: slow, plain, and what `play` is tested against.
+        """
+        source, rounds = self._check(arm, rounds)
+        for cohorts, reward in self._cohorts.values():
+            self._postpone(cohorts.resolve(self._rng), reward)
+        start, due = self.rounds_played, min(rounds, len(self._carry))
+        seen = np.zeros(rounds)
+        seen[:due] = self._carry[:due]
+        self._carry = np.concatenate([self._carry[due:], np.zeros(due)])
+        self.rounds_played += rounds
+        arrivals, rewards = self._in_flight.take_each(self.rounds_played)
+        np.add.at(seen, arrivals - start - 1, rewards)
+        rewards = source.reward.draw(rounds, self._rng)
+        arrivals = np.arange(rounds) + source.delay.draw(rounds, self._rng)
+        inside = arrivals < rounds
+        np.add.at(seen, arrivals[inside], rewards[inside])
+        self._carry_on(arrivals[~inside] - rounds + 1, rewards[~inside])
+        return seen
 
     def _send(self, source: RewardSource, rounds: int) -> float:
         """What arrives of a block that was just played, and of what was due in the next rounds.
@@ -115,22 +134,18 @@ class World:
         rng, table, mean = self._rng, source.table, source.bernoulli_mean
         one_by_one = min(rounds, table.spread)
         uniforms = rng.random(one_by_one)
+        law, rewards = (table.cdf, table.guide, self._beyond), None
         if mean is not None:
-            rewards = None
-            arrived, late = _kernels().spill_bernoulli(
-                self._carry, rounds, uniforms, mean, table.cdf, table.guide, self._beyond
-            )
+            arrived, late = _kernels().spill_bernoulli(self._carry, rounds, uniforms, mean, *law)
         else:
             rewards = source.reward.draw(one_by_one, rng)
-            arrived, late = _kernels().spill_rewards(
-                self._carry, rounds, rewards, uniforms, table.cdf, table.guide, self._beyond
-            )
+            arrived, late = _kernels().spill_rewards(self._carry, rounds, rewards, uniforms, *law)
         if late:
             ages = self._beyond[:late].copy()
             waits = source.delay.draw_beyond(np.full(late, table.spread), rng) - ages
             paid = np.ones(late) if rewards is None else rewards[ages]
             self._in_flight.add(self.rounds_played + waits, paid)
-        rest = rounds - min(rounds, table.spread)
+        rest = rounds - one_by_one
         if rest and len(table.tail):
             looked_at, total = self._play_far_tail(source, rounds)
             rest -= looked_at
@@ -141,69 +156,6 @@ class World:
             )
         return float(arrived)
 
-    def _take_carried(self, rounds: int) -> float:
-        """What was due in the next rounds."""
-        return float(_kernels().take_arrivals(self._carry, rounds)) if len(self._carry) else 0.0
-
-    def _send_long(self, source: RewardSource, rounds: int) -> float:
-        """The same where delays are longer than a table: the plays are kept in cohorts.
-
-        Where few plays pay, these are drawn one by one: what arrives in the block is due with all
-        the rest.
-        """
-        arrived = self._take_carried(rounds)
-        cohorts, reward = self._cohorts_of(source)
-        mean = 1.0 if source.bernoulli_mean is None else source.bernoulli_mean
-        rng, end = self._rng, self.rounds_played
-        if mean * rounds > _MAX_DRAWN:
-            cohorts.send(end, rounds, mean, rng)
-        else:
-            count = int(rng.binomial(rounds, mean))
-            plays = rng.choice(rounds, count, replace=False, shuffle=False)
-            arrivals = end - rounds + 1 + plays + source.delay.draw(len(plays), rng)
-            self._postpone(arrivals, reward)
-        return arrived
-
-    def _cohorts_of(self, source: RewardSource) -> tuple[Cohorts, Reward | None]:
-        """The cohorts of all rewards of 1 that have this delay, or of all rewards of this kind."""
-        reward = None if source.bernoulli_mean is not None else source.reward
-        key = (id(source.delay), id(reward))
-        if key not in self._cohorts:
-            self._cohorts[key] = (Cohorts(source.delay), reward)
-        return self._cohorts[key]
-
-    def _arrived_of_cohorts(self) -> float:
-        total = 0.0
-        for cohorts, reward in self._cohorts.values():
-            arrived, rounds = cohorts.move_to(self.rounds_played, self._rng)
-            self._postpone(rounds, reward)
-            total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
-        return total
-
-    def play_rounds(self, arm: int, rounds: int) -> Floats:
-        """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
-
-        Every play is drawn by itself: slow, plain, and what `play` is tested against.
-        """
-        source, rounds = self._check(arm, rounds)
-        start = self.rounds_played
-        for cohorts, kind in self._cohorts.values():
-            self._postpone(cohorts.resolve(self._rng), kind)
-        seen = np.zeros(rounds)
-        due = min(rounds, len(self._carry))
-        seen[:due] = self._carry[:due]
-        self._carry = np.concatenate([self._carry[due:], np.zeros(due)])
-        self.rounds_played += rounds
-        arrivals, rewards = self._in_flight.take_each(self.rounds_played)
-        np.add.at(seen, arrivals - start - 1, rewards)
-        rewards = source.reward.draw(rounds, self._rng)
-        arrivals = np.arange(rounds) + source.delay.draw(rounds, self._rng)
-        inside = arrivals < rounds
-        np.add.at(seen, arrivals[inside], rewards[inside])
-        waits, rewards = arrivals[~inside] - rounds + 1, rewards[~inside]
-        self._carry_on(waits, rewards)
-        return seen
-
     def _play_far_tail(self, source: RewardSource, rounds: int) -> tuple[int, float]:
         """The plays further from the end than the table's spread whose delay is very long.
 
@@ -212,10 +164,8 @@ class World:
         rng, table = self._rng, source.table
         far = rounds - table.spread
         if far * table.tail[0] < 1:  # so few that one block will do
-            count = int(rng.binomial(far, table.tail[0]))
-            if count == 0:
-                return 0, 0.0
-            starts, ends, counts = np.array([table.spread]), np.array([rounds]), np.array([count])
+            starts, ends = np.array([table.spread]), np.array([rounds])
+            counts = np.array([rng.binomial(far, table.tail[0])])
         else:
             blocks = (-(-rounds // table.spread) - 1).bit_length()  # those that start in time
             starts = table.spread * 2 ** np.arange(blocks, dtype=np.int64)
@@ -225,17 +175,51 @@ class World:
         if looked_at == 0:
             return 0, 0.0
         ages = np.concatenate(
-            [
-                start + rng.choice(int(stop - start), count, replace=False, shuffle=False)
-                for start, stop, count in zip(starts, ends, counts, strict=True)
-                if count
-            ]
+            [_some(*each, rng) for each in zip(starts, ends, counts, strict=True)]
         )
         waits = source.delay.draw_beyond(np.repeat(starts, counts), rng) - ages
         rewards = source.reward.draw(looked_at, rng)
         later = waits > 0
         self._in_flight.add(self.rounds_played + waits[later], rewards[later])
         return looked_at, float(rewards[~later].sum())
+
+    def _send_long(self, source: RewardSource, rounds: int) -> float:
+        """As `_send` where delays are longer than a table: the plays are kept in cohorts.
+
+        Where few plays pay, these are drawn one by one: what arrives in the block is due with all
+        the rest.
+        """
+        arrived = self._take_carried(rounds)
+        # One for all rewards of 1 that have this delay, or for all rewards of this kind.
+        reward = None if source.bernoulli_mean is not None else source.reward
+        key = (id(source.delay), id(reward))
+        if key not in self._cohorts:
+            self._cohorts[key] = (Cohorts(source.delay), reward)
+        mean = 1.0 if source.bernoulli_mean is None else source.bernoulli_mean
+        rng, end = self._rng, self.rounds_played
+        if mean * rounds > _MAX_DRAWN:
+            self._cohorts[key][0].send(end, rounds, mean, rng)
+        else:
+            plays = _some(0, rounds, int(rng.binomial(rounds, mean)), rng)
+            arrivals = end - rounds + 1 + plays + source.delay.draw(len(plays), rng)
+            self._postpone(arrivals, reward)
+        return arrived
+
+    def _take_carried(self, rounds: int) -> float:
+        """What was due in the next rounds."""
+        return float(_kernels().take_arrivals(self._carry, rounds)) if len(self._carry) else 0.0
+
+    def _carry_on(self, waits: Integers, rewards: Floats) -> None:
+        """Let each reward arrive `waits` rounds from now."""
+        near = waits <= len(self._carry)
+        np.add.at(self._carry, waits[near] - 1, rewards[near])
+        self._in_flight.add(self.rounds_played + waits[~near], rewards[~near])
+
+    def _postpone(self, rounds: Integers, reward: Reward | None) -> None:
+        """Let a reward of this kind, or one of 1, arrive in each of these rounds."""
+        count = len(rounds)
+        paid = np.ones(count) if reward is None else reward.draw(count, self._rng)
+        self._in_flight.add(rounds, paid)
 
     def _fill(self, status_quo: Reward | float | str) -> None:
         """Let all be in flight that `status_quo`, played for ever until now, has not paid yet.
@@ -250,12 +234,11 @@ class World:
         starts = table.spread * 2 ** np.arange(len(table.tail), dtype=np.int64)
         for start, count in zip(starts, rng.binomial(starts, table.tail), strict=True):
             if count:
-                ages.append(start + rng.choice(int(start), count, replace=False, shuffle=False))
+                ages.append(_some(int(start), 2 * int(start), count, rng))
                 waits.append(delay.draw_beyond(np.full(count, start), rng) - ages[-1])
         wait, age = np.concatenate(waits), np.concatenate(ages)
         wait, age = wait[wait > 0], age[wait > 0]
-        earned = self._earned_before(what, age)
-        self._carry_on(wait, earned)
+        self._carry_on(wait, self._earned_before(what, age))
 
     def _status_quo(self, status_quo: Reward | float | str) -> tuple[Reward | int, Delay]:
         """What ran before, an arm or a reward, and how late its rewards come."""
@@ -273,29 +256,16 @@ class World:
         reward = self._sources[what].reward if isinstance(what, int) else what
         return reward.draw(len(ages), self._rng)
 
-    def _carry_on(self, waits: Integers, rewards: Floats) -> None:
-        """Let each reward arrive `waits` rounds from now."""
-        near = waits <= len(self._carry)
-        np.add.at(self._carry, waits[near] - 1, rewards[near])
-        self._in_flight.add(self.rounds_played + waits[~near], rewards[~near])
-
-    def _postpone(self, rounds: Integers, reward: Reward | None) -> None:
-        """Let a reward of this kind, or one of 1, arrive in each of these rounds."""
-        count = len(rounds)
-        self._in_flight.add(
-            rounds, np.ones(count) if reward is None else reward.draw(count, self._rng)
-        )
-
     def _check(self, arm: int, rounds: int) -> tuple[RewardSource, int]:
-        if not (type(arm) is int and 0 <= arm < len(self._sources)):
-            arm = whole_number(arm, "an arm")
-            if arm >= len(self._sources):
-                raise InvalidInput(
-                    f"there is no arm {arm}; the arms are 0 to {len(self._sources) - 1}."
-                )
-        if not (type(rounds) is int and rounds >= 0):
-            rounds = whole_number(rounds, "rounds")
-        return self._sources[arm], rounds
+        arm, last = whole_number(arm, "an arm"), len(self._sources) - 1
+        if arm > last:
+            raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {last}.")
+        return self._sources[arm], whole_number(rounds, "rounds")
+
+
+def _some(start: int, end: int, count: int, rng: np.random.Generator) -> Integers:
+    """As many of the numbers from `start` to `end` - 1, in any order."""
+    return start + rng.choice(int(end - start), count, replace=False, shuffle=False)
 
 
 def refuse_endless(delay: Delay) -> None:
@@ -308,9 +278,7 @@ def refuse_endless(delay: Delay) -> None:
 
 
 class InFlight:
-    """Rewards in flight whose round of arrival is known and further off than the next few.
-
-    They are kept in the order of their rounds, so that those that arrive are a slice.
+    """Rewards in flight whose round of arrival is known, in the order of their rounds.
 
     >>> rewards = InFlight()
     >>> rewards.add(np.array([70_000, 12, 9]), np.array([1.0, 0.5, 1.0]))
@@ -319,10 +287,6 @@ class InFlight:
     """
 
     def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Lose all of it."""
         self._rounds: Integers = np.zeros(0, dtype=np.int64)
         self._rewards: Floats = np.zeros(0)
 
