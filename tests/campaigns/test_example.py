@@ -47,7 +47,9 @@ def test_the_documentation_shows_commands_that_exist():
     from latesum.cli.campaign import app
 
     commands = typer.main.get_command(app)
-    text = (ROOT / "docs" / "campaign.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    text = (
+        (ROOT / "docs" / "how-to" / "campaign.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    )
     found = re.findall(r"^\s*\$? ?latesum campaign (.+)$", text, re.MULTILINE)
     assert len(found) > 10
     for line in found:

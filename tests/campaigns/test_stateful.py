@@ -396,7 +396,7 @@ class Comparison(RuleBasedStateMachine):
     def crash_in_the_middle_of_a_write(self):
         with (
             contextlib.suppress(RuntimeError),
-            self.campaign._log.writing() as (writer, state),
+            self.campaign._writing() as (writer, state),
         ):
             body = {"user": "x", "reason": "y"}
             state.apply(writer.append(self.now, "pause", None, body))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -27,12 +26,7 @@ from latesum.campaigns.deciding import (
     plays_at,
 )
 from latesum.campaigns.health import Finding, find_health, without_doubts
-from latesum.campaigns.recording import (
-    Recorded,
-    Recorder,
-    check_rows,
-    why_unknown,
-)
+from latesum.campaigns.recording import Recorded, Recorder, check_rows, why_unknown
 from latesum.campaigns.state import Append, CampaignState, Decision, Event
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.errors import BadRows, NotPossible
@@ -59,59 +53,11 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
-class _Log:
-    """The log of a campaign, which other processes write to as well, and what it adds up to."""
-
-    def __init__(self, store: Store, campaign: int, config: CampaignConfig) -> None:
-        self._store = store
-        self._campaign = campaign
-        self._config = config  # as at the campaign's beginning
-        self._state = CampaignState(config)
-
-    def refresh(self) -> CampaignState:
-        """What the log adds up to now."""
-        state = self._catch_up(lambda after: self._store.log(self._campaign, after))
-        if state.newest is None:
-            self._store.check_there(self._campaign)
-        return state
-
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[tuple[Writer, CampaignState]]:
-        """A write transaction in which the state is that of the store, up to the last event."""
-        written = False
-        try:
-            with self._store.writing(self._campaign) as writer:
-                yield writer, self._catch_up(writer.log)
-            written = True
-        finally:
-            if not written:  # the state may hold events that were never written
-                self._state = CampaignState(self._config)
-
-    def _catch_up(self, read: Callable[[int], list[Event]]) -> CampaignState:
-        """Take in what is new. The newest event is read again: is this still the log we know?"""
-        known = self._state.newest
-        events = read(0 if known is None else known.sequence - 1)
-        if known is not None:
-            if events[:1] == [known]:
-                del events[0]
-            else:  # the database was put back to an earlier state
-                self._state = CampaignState(self._config)
-                events = read(0)
-        for event in events:
-            self._state.apply(event)
-        return self._state
-
-
 class Campaign:
     """Decides which option to show in each bucket, and keeps a log of everything.
 
-    Many processes may have the same campaign open; what one writes, all see.
-
-    Args:
-        store: The database.
-        stored: The campaign as the database has it. `create` and `open` find it.
-        clock: What time it is.
-        owns_store: Whether `close` closes the store.
+    Many processes may have the same campaign open; what one writes, all see. `create` and `open`
+    make one.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -131,14 +77,13 @@ class Campaign:
     """
 
     def __init__(self, store: Store, stored: Stored, clock: Clock, *, owns_store: bool) -> None:
-        self.store = store
-        self.stored = stored
-        self.clock = clock
+        self.store, self.stored, self.clock = store, stored, clock
         #: What it is set up with, as far as this process knows; `current_config` asks the store.
         self.config = self.first_config = CampaignConfig.from_json(store.config(stored.id))
         self._owns_store = owns_store
         self._lock = threading.RLock()
-        self._log = _Log(store, stored.id, self.first_config)
+        #: What the log adds up to, as far as it was read; and while it must stay as it is.
+        self._state = CampaignState(self.first_config)
         self._reading: CampaignState | None = None
         self._replay = Replay()
 
@@ -166,23 +111,17 @@ class Campaign:
             config = CampaignConfig.read(given, now=clock())
         elif given:
             raise InvalidInput("give the configuration, or its fields, and not both.")
-        opened, owns = _opened(store)
+        opened = store if isinstance(store, Store) else Store(store)
         stored = opened.create(config.name, config.to_json(), clock())
-        return cls(opened, stored, clock, owns_store=owns)
+        return cls(opened, stored, clock, owns_store=opened is not store)
 
     @classmethod
     def open(
         cls, name: str, *, store: Store | str | Path | None = None, clock: Clock = system_clock
     ) -> Self:
-        """Open the campaign of this name.
-
-        Args:
-            name: The campaign's name.
-            store: Where it is kept: a path, an address or an open store.
-            clock: What time it is.
-        """
-        opened, owns = _opened(store)
-        return cls(opened, opened.find(name), clock, owns_store=owns)
+        """Open the campaign of this name; `store` and `clock` are as for `create`."""
+        opened = store if isinstance(store, Store) else Store(store)
+        return cls(opened, opened.find(name), clock, owns_store=opened is not store)
 
     @property
     def name(self) -> str:
@@ -200,16 +139,36 @@ class Campaign:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # The log, which other processes write to as well, and what it adds up to.
+
     def current_config(self) -> CampaignConfig:
         """What the campaign is set up with now: what it was created with, and all changes since."""
-        with self._lock:
-            return self._refreshed().config
+        return self.state().config
 
-    def _refreshed(self) -> CampaignState:
-        """What the log adds up to now."""
-        state = self._log.refresh()
-        self.config = state.config
-        return state
+    def _catch_up(self, read: Callable[[int], list[Event]]) -> CampaignState:
+        """Take in what is new. The newest event is read again: is this still the log we know?"""
+        known = self._state.newest
+        events = read(0 if known is None else known.sequence - 1)
+        if known is not None and events[:1] == [known]:
+            del events[0]
+        elif known is not None:  # the database was put back to an earlier state
+            self._state = CampaignState(self.first_config)
+            events = read(0)
+        for event in events:
+            self._state.apply(event)
+        self.config = self._state.config
+        return self._state
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[tuple[Writer, CampaignState]]:
+        """A write transaction in which the state is that of the store, up to the last event."""
+        with self._lock:
+            try:
+                with self.store.writing(self.stored.id) as writer:
+                    yield writer, self._catch_up(writer.log)
+            except BaseException:  # the state may hold events that were never written
+                self._state = CampaignState(self.first_config)
+                raise
 
     @contextlib.contextmanager
     def _one_reading(self) -> Iterator[CampaignState]:
@@ -218,12 +177,35 @@ class Campaign:
         Another process may rename an option between two readings; an answer must not mix both.
         """
         with self._lock:
-            outer = self._reading
-            self._reading = self._refreshed() if outer is None else outer
-            try:
+            if self._reading is not None:
                 yield self._reading
+                return
+            state = self._catch_up(lambda after: self.store.log(self.stored.id, after))
+            if state.newest is None:
+                self.store.check_there(self.stored.id)
+            self._reading = state
+            try:
+                yield state
             finally:
-                self._reading = outer
+                self._reading = None
+
+    def state(self) -> CampaignState:
+        """What the log adds up to now."""
+        with self._one_reading() as state:
+            return state
+
+    def state_before(self, sequence: int) -> CampaignState:
+        """What the log added up to before one of its events."""
+        state = CampaignState(self.first_config)
+        for event in self.history():
+            if event.sequence >= sequence:
+                break
+            state.apply(event)
+        return state
+
+    def history(self) -> list[Event]:
+        """The whole log, oldest event first."""
+        return self.store.log(self.stored.id)
 
     # Deciding.
 
@@ -239,46 +221,37 @@ class Campaign:
         return self.decide_all(when)[region]
 
     def decide_all(self, when: When | None = None) -> dict[str, Decision]:
-        """The option for a bucket in every region; a campaign without regions has one without a
-        name.
+        """The option for a bucket in every region, as `decide` takes it.
 
-        Args:
-            when: As for `decide`.
+        A campaign without regions has one without a name.
         """
-        regions = self.config.regions or ("",)
         with self._lock:
-            now, state = self.clock(), self._refreshed()
+            now, state = self.clock(), self.state()
             if when is not None and (taken := state.taken(state.config.buckets.number(when))):
                 return taken
             bucket = bucket_to_decide(state, when, now)
             if taken := state.taken(bucket):
                 return taken
-            if state.finished is not None:
-                return {region: final_decision(state, bucket, region) for region in regions}
-            check_open(state)
-            if self._misses(state, bucket):
-                with self._log.writing() as (writer, state):
+            lasts = [part.last for part in state.parts.values()]
+            missed = any(last is not None and last < bucket - 1 for last in lasts)
+            if missed and state.finished is None and self.config.buckets.timed:
+                with self._writing() as (writer, state):
                     self._carry_up_to(bucket, now, writer, state)
-            seen, choices = state.newest, decide(state, bucket, now, self._replay)  # takes long
-            with self._log.writing() as (writer, state):
-                if state.finished is not None:
-                    return {region: final_decision(state, bucket, region) for region in regions}
+            if state.finished is None:
                 check_open(state)
-                if state.newest != seen:  # another process was faster, or wrote something else
-                    self._carry_up_to(bucket, now, writer, state)
-                    check_next(state, bucket)
-                    choices = decide(state, bucket, now, self._replay)
-                for region, part in state.parts.items():
-                    if bucket not in part.decisions:
-                        state.write(writer.append, choices[region])
-                return state.taken(bucket)
-
-    def _misses(self, state: CampaignState, bucket: int) -> bool:
-        """Whether no one asked for some buckets before this one, in a region."""
-        lasts = [part.last for part in state.parts.values()]
-        return self.config.buckets.timed and any(
-            last is not None and last < bucket - 1 for last in lasts
-        )
+                seen, choices = state.newest, decide(state, bucket, now, self._replay)  # takes long
+                with self._writing() as (writer, state):
+                    if state.finished is None:
+                        check_open(state)
+                        if state.newest != seen:  # another process was faster, or wrote otherwise
+                            self._carry_up_to(bucket, now, writer, state)
+                            check_next(state, bucket)
+                            choices = decide(state, bucket, now, self._replay)
+                        for region, part in state.parts.items():
+                            if bucket not in part.decisions:
+                                state.write(writer.append, choices[region])
+                        return state.taken(bucket)
+            return {region: final_decision(state, bucket, region) for region in state.parts}
 
     def _carry_up_to(
         self, bucket: int, now: datetime, writer: Writer, state: CampaignState
@@ -287,11 +260,10 @@ class Campaign:
         if not self.config.buckets.timed or state.finished is not None:
             return
         for part in state.parts.values():
-            if part.last is None:
-                continue
-            check_gap(bucket - part.last)
-            for missed in range(part.last + 1, bucket):
-                state.write(writer.append, carry(part, missed, now))
+            if part.last is not None:
+                check_gap(bucket - part.last)
+                for missed in range(part.last + 1, bucket):
+                    state.write(writer.append, carry(part, missed, now))
 
     # Recording.
 
@@ -303,10 +275,8 @@ class Campaign:
         total: float | None = None,
         status: str | None = None,
         shown: str | None = None,
-        by: str | None = None,
         region: str | None = None,
-        overwrite_final: bool = False,
-        allow_out_of_range: bool = False,
+        **how: Any,
     ) -> Recorded:
         """Set the rounds and the total of a bucket, apart or together.
 
@@ -318,33 +288,16 @@ class Campaign:
             total: Its total.
             status: "provisional", "final" or "missing" (it will never be known; that is not zero).
             shown: What was really shown, where that is not what was decided.
-            by: Who reports it.
             region: The region, in a campaign that has some.
-            overwrite_final: Whether a final value may be changed.
-            allow_out_of_range: Whether a total may lie outside its range.
+            how: As for `record_many`: `by`, `reason`, `overwrite_final`, `allow_out_of_range`.
         """
-        row = Row(bucket, rounds, total, status, shown, region)
         try:
-            done = self.record_many(
-                [row],
-                by=by,
-                overwrite_final=overwrite_final,
-                allow_out_of_range=allow_out_of_range,
-            )
+            row = Row(bucket, rounds, total, status, shown, region)
+            return self.record_many([row], **how)[0].accepted()
         except BadRows as bad:
             raise bad.problems[0][1] from None
-        return done[0].accepted()
 
-    def record_many(
-        self,
-        rows: Iterable[Row | Mapping[str, Any]],
-        *,
-        by: str | None = None,
-        overwrite_final: bool = False,
-        allow_out_of_range: bool = False,
-        skip_unknown: bool = False,
-        dry_run: bool = False,
-    ) -> list[Recorded]:
+    def record_many(self, rows: Iterable[Row | Mapping[str, Any]], **how: Any) -> list[Recorded]:
         """Record many rows in one transaction, with a verdict for each.
 
         If a row stops it (`Recorded.stops`), nothing is recorded; the verdicts say which. Bad
@@ -352,32 +305,32 @@ class Campaign:
 
         Args:
             rows: What is reported: a `Row`, or its fields by name.
-            by: Who reports it.
-            overwrite_final: Whether final values may be changed.
-            allow_out_of_range: Whether totals may lie outside their range.
-            skip_unknown: Whether rows of unknown buckets are left out, and do not stop the others.
-            dry_run: Write nothing; the verdicts say what would be.
+            how: `by` and `reason`, who reports it and why; `overwrite_final`, whether final values
+                may be changed; `allow_out_of_range`, whether totals may lie outside their range;
+                `skip_unknown`, whether rows of unknown buckets are left out, and do not stop the
+                others; `dry_run`: write nothing, the verdicts say what would be.
         """
-        checked, now = check_rows(rows, self.current_config()), self.clock()
-        recorder = functools.partial(
-            Recorder,
-            now=now,
-            by=by,
-            overwrite_final=overwrite_final,
-            allow_out_of_range=allow_out_of_range,
-        )
+        return self.record_checked(check_rows(rows, self.current_config()), **how)
+
+    def record_checked(
+        self,
+        rows: Sequence[Row | InvalidInput],
+        *,
+        skip_unknown: bool = False,
+        dry_run: bool = False,
+        **how: Any,
+    ) -> list[Recorded]:
+        """As `record_many`, of rows that were checked (`latesum.campaigns.recording`)."""
+        now = self.clock()
+        if dry_run:
+            with self._one_reading() as known:
+                state = copy.deepcopy(known)
+            return Recorder(state, _rehearsed(state), now, **how).record_all(rows)
         results: list[Recorded] = []
-        with self._lock:
-            if dry_run:
-                state = copy.deepcopy(self._refreshed())
-                return recorder(state, _rehearsed(state)).record_all(checked)
-            with (
-                contextlib.suppress(_NothingIsWritten),
-                self._log.writing() as (writer, state),
-            ):
-                results = recorder(state, writer.append).record_all(checked)
-                if any(result.stops(skip_unknown) for result in results):
-                    raise _NothingIsWritten
+        with contextlib.suppress(_NothingIsWritten), self._writing() as (writer, state):
+            results = Recorder(state, writer.append, now, **how).record_all(rows)
+            if any(result.stops(skip_unknown) for result in results):
+                raise _NothingIsWritten
         return results
 
     # Operator actions (`latesum.campaigns.actions`).
@@ -409,13 +362,13 @@ class Campaign:
         needs_leading = action == "finish" and arguments.get("option") is None
         leading = self.leading() if needs_leading else None
         by: Signature = {"user": user, "reason": reason, "key": key, "region": region}
-        with self._lock:
-            now = self.clock()
-            if dry_run:
-                return perform(self._refreshed(), None, now, action, arguments, by, leading)
-            with self._log.writing() as (writer, state):
-                done = perform(state, writer.append, now, action, arguments, by, leading)
-            self.current_config()
+        now = self.clock()
+        if dry_run:
+            with self._one_reading() as state:
+                return perform(state, None, now, action, arguments, by, leading)
+        with self._writing() as (writer, state):
+            done = perform(state, writer.append, now, action, arguments, by, leading)
+        self.config = state.config
         if action == "add-option" and not done.note and not done.repeated:
             return done._replace(note=self._when_shown(done.option))
         return done
@@ -467,15 +420,8 @@ class Campaign:
         """Change what the campaign is set up with, from the next decision on.
 
         The policy of the new configuration learns from the whole log; decisions that were taken
-        stay.
-
-        Args:
-            user: Who does it.
-            reason: Why.
-            key: As for `act`.
-            dry_run: Change nothing; the note says what the change would do.
-            config: Any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign. Of the
-                `parameters`, those that are not named stay.
+        stay. `config` is any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign; of
+        the `parameters`, those that are not named stay.
         """
         return self.act("change", user=user, reason=reason, key=key, dry_run=dry_run, config=config)
 
@@ -493,7 +439,7 @@ class Campaign:
 
     def _when_shown(self, option: str | None) -> str:
         """When an option that was just added is shown."""
-        if self.current_config().is_market:
+        if self.config.is_market:
             return f"{option} is shown in a region as soon as something changes there."
         policy = self.policy()
         first = policy.names[policy.ask().arm]
@@ -502,13 +448,8 @@ class Campaign:
         return f"{first} is asked for first, and then {option}."
 
     def delete(self, name: str, *, user: str, reason: str) -> None:
-        """Delete the campaign with its whole log. When, by whom and why stays, and its name
-        stays taken.
-
-        Args:
-            name: The campaign's name, once more, so that no other one is deleted by mistake.
-            user: Who does it.
-            reason: Why.
+        """Delete the campaign with its whole log. When, by whom and why stays, and so does its
+        name, which is to be said once more, so that no other campaign is deleted by mistake.
         """
         if name != self.name:
             raise InvalidInput(
@@ -521,35 +462,20 @@ class Campaign:
     # How the files are written that totals come in.
 
     def file_form(self) -> FileForm:
-        """How the last file was written that said so; `import_totals` reads the next one the
-        same way."""
+        """How the last file was written that said so; `import_totals` reads the next one so."""
         return FileForm.from_json(self.state().file_form)
 
     def remember_file_form(self, form: FileForm, *, user: str, reason: str) -> None:
-        """Keep in the log how the campaign's files are written.
-
-        Args:
-            form: How they are written.
-            user: Who says so.
-            reason: Why.
-        """
+        """Keep in the log how the campaign's files are written."""
         body = {"user": user, "reason": reason, "form": form.to_json()}
-        with self._lock, self.store.writing(self.stored.id) as writer:
+        with self._writing() as (writer, _):
             writer.append(self.clock(), "file form", None, body)
 
     def log_refused_import(self, problem: str, *, user: str) -> None:
-        """Keep in the log that a file was refused, once for the same refusal in a row.
-
-        Args:
-            problem: What was wrong with it, in a sentence.
-            user: Who sent it.
-        """
+        """Keep in the log that a file was refused, once for the same refusal in a row."""
         body = {"user": user, "reason": shortened(problem, _MAX_PROBLEM)}
-        with (
-            contextlib.suppress(NotPossible),  # a store that can only be read says so elsewhere
-            self._lock,
-            self._log.writing() as (writer, state),
-        ):
+        # A store that can only be read says so elsewhere.
+        with contextlib.suppress(NotPossible), self._writing() as (writer, state):
             newest = state.newest
             if newest is None or (newest.kind, newest.body) != ("import refused", body):
                 writer.append(self.clock(), "import refused", None, body)
@@ -572,11 +498,8 @@ class Campaign:
             return self._replay.after(state.config, plays_at(state, self.clock()))
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """What is believed of each option, per round in the campaign's own unit.
-
-        Args:
-            level: The confidence level of the intervals.
-        """
+        """What is believed of each option, per round in the campaign's own unit, with intervals of
+        this confidence level."""
         with self._knowing() as known:
             return known.estimates(level)
 
@@ -586,42 +509,42 @@ class Campaign:
             return known.leading()
 
     def winner(self) -> str | None:
-        """The option that can be kept, once there is one; `status().why_no_winner` says why
-        there is none."""
+        """The option that can be kept; `status().why_no_winner` says why there is none yet."""
         with self._knowing() as known:
             return known.winner()[0]
 
-    def explain(self, bucket: When | None = None) -> list[str]:
+    def explain(self, bucket: When | None = None, *, region: str | None = None) -> list[str]:
         """Why things are as they are: now, or when the decision for a bucket was taken.
 
         Args:
             bucket: The bucket, if not now.
+            region: The region, in a campaign that has some; otherwise all.
         """
         from latesum.campaigns.knowledge import knowledge_of
 
+        where = "" if region is None else self.config.region(region)
         with self._knowing() as known:
-            state = known.state
+            parts = known.state.parts_of(where)
             if bucket is None:
-                shown = [part.decisions[part.last] for part in state.parts.values() if part.last]
-                return [*known.sentences(), *_reasons(shown)]
-            number = self.config.buckets.number(bucket)
-            taken = [
-                part.decisions[number] for part in state.parts.values() if number in part.decisions
-            ]
-            if not taken:
-                raise InvalidInput(why_unknown(self.config, number, self.clock()))
-            first = min(taken, key=lambda each: each.sequence or 0)
-            assert first.sequence is not None
-            earlier = self.state_before(first.sequence)
-            before = knowledge_of(earlier, first.at, Replay(), number)
-            return [*before.findings(), *_reasons(taken)]
+                taken = [part.decisions[part.last] for part in parts if part.last]
+                found = known.sentences(region=where or None)
+            else:
+                number = self.config.buckets.number(bucket)
+                taken = [part.decisions[number] for part in parts if number in part.decisions]
+                if not taken:
+                    raise InvalidInput(why_unknown(self.config, number, self.clock()))
+                first = min(taken, key=lambda each: each.sequence or 0)
+                earlier = self.state_before(first.sequence or 0)
+                before = knowledge_of(earlier, first.at, Replay(), number)
+                found = before.findings(region=where or None)
+        for each in taken:
+            # The reason of a policy begins with the option; after a renaming it has the old name.
+            named = "" if each.reason.startswith(f"{each.option} ") else f"{each.option}. "
+            found.append(f"{f'{each.label} {each.region}'.strip()}: {named}{each.reason}")
+        return found
 
     def status(self, level: float = 0.95) -> Status:
-        """Everything that a page about the campaign shows.
-
-        Args:
-            level: The confidence level of the intervals.
-        """
+        """Everything that a page about the campaign shows, with intervals of this level."""
         from latesum.campaigns.view import make_status
 
         with self._knowing() as known:
@@ -631,11 +554,9 @@ class Campaign:
         return self.status()._repr_html_()
 
     def table(self, name: str, level: float = 0.95) -> TableOut:
-        """A table for other tools; `.to_frame()` makes a frame of it.
+        """A table for other tools, "buckets", "decisions" or "estimates".
 
-        Args:
-            name: "buckets", "decisions" or "estimates".
-            level: How sure the intervals of the estimates are.
+        `.to_frame()` makes a frame of it; `level` is that of the intervals of the estimates.
         """
         from latesum.campaigns import tables
 
@@ -651,44 +572,12 @@ class Campaign:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
         with self._one_reading() as state:
             found = find_health(state, self.clock(), self.store.free_bytes())
-            doubtful = len(without_doubts(found)) < len(found)
-            return without_doubts(found) if doubtful and self.winner() is not None else found
+            sure = without_doubts(found)
+            return sure if len(sure) < len(found) and self.winner() is not None else found
 
     def alarm(self) -> str | None:
-        """What must be seen to now, such as that nothing is learned, and what to do; None if
-        nothing."""
+        """What must be seen to now, such as that nothing is learned; None if nothing."""
         return next((each.sentence for each in self.health() if each.level == "alarm"), None)
-
-    def history(self) -> list[Event]:
-        """The whole log, oldest event first."""
-        return self.store.log(self.stored.id)
-
-    def state(self) -> CampaignState:
-        """What the log adds up to now."""
-        with self._one_reading() as state:
-            return state
-
-    def state_before(self, sequence: int) -> CampaignState:
-        """What the log added up to before one of its events.
-
-        Args:
-            sequence: The event's place in the log.
-        """
-        state = CampaignState(self.first_config)
-        for event in self.history():
-            if event.sequence >= sequence:
-                break
-            state.apply(event)
-        return state
-
-
-def _reasons(decisions: Iterable[Decision]) -> list[str]:
-    said = []
-    for each in decisions:
-        # The reason of a policy begins with the option; after a renaming it has the old name.
-        named = "" if each.reason.startswith(f"{each.option} ") else f"{each.option}. "
-        said.append(f"{' '.join((each.label, each.region)).strip()}: {named}{each.reason}")
-    return said
 
 
 class _NothingIsWritten(Exception):
@@ -705,7 +594,3 @@ def _rehearsed(state: CampaignState) -> Append:
         return Event(sequence, at, kind, bucket, body, region)
 
     return append
-
-
-def _opened(store: Store | str | Path | None) -> tuple[Store, bool]:
-    return (store, False) if isinstance(store, Store) else (Store(store), True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from latesum._render import rate_text, signed
 from latesum.campaigns.view import BucketRow, Status
-from latesum.campaigns.vocabulary import Purpose
+from latesum.policies.base import Purpose
 
 #: The colours that the page has; more options share them, and are told apart by their rows.
 N_COLOURS = 8

@@ -11,28 +11,23 @@ from latesum.campaigns.rows import Observation
 from latesum.campaigns.state import CampaignState, Value
 
 #: Full buckets that are needed before a curve is fitted to them.
-FEWEST_FULL_BUCKETS = 3
+_MIN_FULL = 3
+_ZERO = timedelta(0)
 
 
 class Completeness:
-    """Reads the buckets of a state as they are known at one moment."""
+    """Reads the buckets of a state as they are known at one time."""
 
     def __init__(
-        self,
-        state: CampaignState,
-        now: datetime,
-        config: CampaignConfig | None = None,
+        self, state: CampaignState, now: datetime, config: CampaignConfig | None = None
     ) -> None:
-        self.config = config = state.config if config is None else config
-        self.state = state
-        self.now = now
+        self.config = config = config or state.config
+        self.state, self.now = state, now
         self.curve = config.curve
         #: The age at which a total is full; None if it is full from the end of its bucket on.
-        self.full_age = config.full_after
+        self.full_age = config.curve[-1][0] if config.curve else config.full_after
         if config.full_after is not None:
-            self.curve = fit_curve(config, state, config.full_after, now)
-        elif config.curve is not None:
-            self.full_age = config.curve[-1][0]
+            self.curve = self._fit_curve(config.full_after)
 
     def end(self, bucket: int) -> datetime | None:
         """When a bucket ended; None if it has not. A numbered one ends when the next is decided."""
@@ -55,9 +50,12 @@ class Completeness:
             return row._replace(state="missing")
         if value.status == "final":
             return row._replace(total=value.total)
-        usable_at = self.usable_at(bucket)
-        late_enough = usable_at is not None and usable_at <= self.now
-        share = self._share(value, self.end(bucket)) if late_enough else None
+        usable_at, share = self.usable_at(bucket), None
+        if usable_at is not None and usable_at <= self.now:
+            end = self.end(bucket)
+            share = self._share_at(value.reports[-1][0], end)
+            if end is not None and self.full_age is not None and self.now - end >= self.full_age:
+                share = 1.0 if share is None or self._followed(value, end) else share
         if value.total is None or share is None:
             return row._replace(state="pending")
         return row._replace(total=value.total / share, share=share)
@@ -77,15 +75,14 @@ class Completeness:
     def says_more(self, bucket: int, value: Value) -> bool:
         """Whether hearing the same total again, now, makes it more complete than it was."""
         end = self.end(bucket)
-        if value.total is None or value.status == "final":
+        if value.total is None or value.status == "final" or value.reports[-1][0] >= self.now:
             return False
-        if value.reports[-1][0] >= self.now:
-            return False
-        if self.config.buckets.timed and (end is None or value.reports[-1][0] < end):
+        seen = value.reports[-1][0]
+        if self.config.buckets.timed and (end is None or seen < end):
             return end is not None  # it is no longer the total of a part of the bucket
         if self.config.full_after is not None:
-            return end is not None and value.reports[-1][0] - end < self.config.full_after
-        before = self._share_at(value.reports[-1][0], end)
+            return end is not None and seen - end < self.config.full_after
+        before = self._share_at(seen, end)
         return before != 1 and before != self._share_at(self.now, end)
 
     def usable_at(self, bucket: int) -> datetime | None:
@@ -93,12 +90,11 @@ class Completeness:
 
         None where no total is recorded, or where it is not known when a numbered bucket ends.
         """
-        value = self.state.value(bucket)
+        value, timed = self.state.value(bucket), self.config.buckets.timed
         if value.total is None or value.known_at is None:
             return None
         if value.final_at is not None:
             return max(value.known_at, value.final_at)
-        timed = self.config.buckets.timed
         end = self.config.buckets.end(bucket) if timed else self.end(bucket)
         # The total of a part of its bucket cannot settle: that begins at the end.
         since = max(value.known_at, end) if timed and end is not None else value.known_at
@@ -107,60 +103,66 @@ class Completeness:
             if at >= value.known_at and self._share_at(at, end) is not None:
                 return max(settled, at)
         # No share is known for the ages at which it was seen: it is full at the end of the curve.
-        if end is None or self.full_age is None:
-            return None
-        return max(settled, end + self.full_age)
-
-    def _share(self, value: Value, end: datetime | None) -> float | None:
-        """The share of a usable total that is in."""
-        share = self._share_at(value.reports[-1][0], end)
-        if self.full_age is None or end is None or self.now - end < self.full_age:
-            return share
-        followed = was_followed(value, end, self.full_age, self.config)
-        return 1.0 if share is None or followed else share
+        return None if end is None or not self.full_age else max(settled, end + self.full_age)
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
         """The share of a total that is in when it is seen; None where the curve does not say.
 
         What is seen before the end of its bucket is taken for what was in at the end.
         """
-        age = timedelta(0) if end is None else max(seen - end, timedelta(0))
+        age = _ZERO if end is None else max(seen - end, _ZERO)
         full_after = self.config.full_after
         # While no curve can be fitted, totals count as they are.
         if self.curve is None or (full_after is not None and age >= full_after):
             return 1.0
         return share_at(self.curve, age)
 
+    def _followed(self, value: Value, end: datetime) -> bool:
+        """Whether a total was recorded again and again, until within a bucket of being full.
 
-def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime) -> list[str]:
-    """What another configuration does to the totals of a region, in sentences."""
-    one, other = Completeness(state, now), Completeness(state, now, config=after)
-    pairs = [(one.observation(bucket), other.observation(bucket)) for bucket in state.decisions]
-    counting = [pair for pair in pairs if pair[0].state == "known"]
-    stopped = [now.bucket for now, then in counting if then.state != "known"]
-    scaled = [then for now, then in counting if then.state == "known" and then.total != now.total]
-    said = []
-    if stopped:
-        moments = [at for bucket in stopped if (at := other.usable_at(bucket)) is not None]
-        until = (
-            f" until {min(moments):%Y-%m-%d %H:%M} UTC, when the first counts again"
-            if moments
-            else ""
-        )
-        said.append(f"{_totals(len(stopped), 'stop')} counting{until}.")
-    if scaled:
-        said.append(f"{_totals(len(scaled), 'count')} by another share than before.")
-    if after.full_after is not None and other.curve is None:
-        said.append(
-            f"Totals count as they are until {FEWEST_FULL_BUCKETS} are full, "
-            f"{duration_text(after.full_after)} after their bucket; from then on younger ones are "
-            "scaled up."
-        )
-    return said
+        A file of the last seven days that is read every morning has each day for the last time some
+        hours before it is seven days old; that is as near to the end as such a file comes.
+        """
+        ages = [at - end for at, _ in value.reports if at >= end]
+        assert self.full_age is not None
+        return len(ages) > 1 and ages[-1] >= self.full_age - (self.config.buckets.length or _ZERO)
 
+    def _fit_curve(self, full_after: timedelta) -> Curve | None:
+        """The curve by which this campaign's own totals filled up; None while too few are full.
 
-def _totals(number: int, verb: str) -> str:
-    return f"1 total {verb}s" if number == 1 else f"{number} totals {verb}"
+        Of the buckets whose total is final or full, the totals seen at each age, in whole buckets,
+        are divided by what they became. A total is full if it was seen at `full_after` or later, or
+        is that old and was followed until nearly then.
+        """
+        buckets = self.config.buckets
+        if buckets.length is None:
+            return None
+        seen: dict[int, list[tuple[timedelta, float, float]]] = {}
+        n_full = 0
+        for bucket, value in self.state.values.items():
+            if value.total is None or value.total <= 0:
+                continue
+            end = buckets.end(bucket)
+            if not (
+                value.status == "final"
+                or value.reports[-1][0] - end >= full_after
+                or (self.now - end >= full_after and self._followed(value, end))
+            ):
+                continue
+            n_full += 1
+            for at, total in value.reports:
+                if _ZERO <= at - end < full_after:
+                    look = (at - end, total, value.total)
+                    seen.setdefault((at - end) // buckets.length, []).append(look)
+        if n_full < _MIN_FULL:
+            return None
+        curve: list[tuple[timedelta, float]] = []
+        for _, looks in sorted(seen.items()):
+            ages, totals, finals = zip(*looks, strict=True)
+            share = max(min(sum(totals) / sum(finals), 1.0), curve[-1][1] if curve else 0.0)
+            if share > 0:
+                curve.append((sum(ages, _ZERO) / len(ages), share))
+        return (*curve, (full_after, 1.0))
 
 
 def share_at(curve: Curve, age: timedelta) -> float | None:
@@ -178,53 +180,28 @@ def share_at(curve: Curve, age: timedelta) -> float | None:
     return curve[-1][1]
 
 
-def was_followed(value: Value, end: datetime, full_age: timedelta, config: CampaignConfig) -> bool:
-    """Whether a total was recorded again and again, until less than a bucket before it was full.
-
-    A file of the last seven days that is read every morning has each day for the last time some
-    hours before it is seven days old; that is as near to the end as such a file comes.
-    """
-    ages = [at - end for at, _ in value.reports if at >= end]
-    length = config.buckets.length or timedelta(0)
-    return len(ages) > 1 and ages[-1] >= full_age - length
-
-
-def fit_curve(
-    config: CampaignConfig, state: CampaignState, full_after: timedelta, now: datetime
-) -> Curve | None:
-    """The curve by which this campaign's own totals filled up; None while too few are full.
-
-    Of the buckets whose total is final or full, the totals seen at each age, in whole buckets, are
-    divided by what they became. A total is full if it was seen at `full_after` or later, or is that
-    old and was followed until nearly then.
-    """
-    length = config.buckets.length
-    if length is None:
-        return None
-    seen: dict[int, list[tuple[timedelta, float, float]]] = {}
-    full_buckets = 0
-    for bucket, value in state.values.items():
-        if value.total is None or value.total <= 0:
-            continue
-        end = config.buckets.end(bucket)
-        full = value.status == "final" or value.reports[-1][0] - end >= full_after
-        if not full and now - end >= full_after:
-            full = was_followed(value, end, full_after, config)
-        if not full:
-            continue
-        full_buckets += 1
-        for at, total in value.reports:
-            age = at - end
-            if timedelta(0) <= age < full_after:
-                seen.setdefault(age // length, []).append((age, total, value.total))
-    if full_buckets < FEWEST_FULL_BUCKETS:
-        return None
-    curve: list[tuple[timedelta, float]] = []
-    for step in sorted(seen):
-        looks = seen[step]
-        age = sum((each[0] for each in looks), timedelta(0)) / len(looks)
-        share = sum(each[1] for each in looks) / sum(each[2] for each in looks)
-        share = max(min(share, 1.0), curve[-1][1] if curve else 0.0)
-        if share > 0:
-            curve.append((age, share))
-    return (*curve, (full_after, 1.0))
+def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime) -> list[str]:
+    """What another configuration does to the totals of a region, in sentences."""
+    one, other = Completeness(state, now), Completeness(state, now, after)
+    pairs = [(one.observation(bucket), other.observation(bucket)) for bucket in state.decisions]
+    counting = [pair for pair in pairs if pair[0].state == "known"]
+    stopped = [was.bucket for was, then in counting if then.state != "known"]
+    scaled = sum(then.state == "known" and then.total != was.total for was, then in counting)
+    said = []
+    if stopped:
+        times = [at for bucket in stopped if (at := other.usable_at(bucket)) is not None]
+        until = (
+            f" until {min(times):%Y-%m-%d %H:%M} UTC, when the first counts again" if times else ""
+        )
+        stop = "total stops" if len(stopped) == 1 else "totals stop"
+        said.append(f"{len(stopped)} {stop} counting{until}.")
+    if scaled:
+        count = "total counts" if scaled == 1 else "totals count"
+        said.append(f"{scaled} {count} by another share than before.")
+    if after.full_after is not None and other.curve is None:
+        said.append(
+            f"Totals count as they are until {_MIN_FULL} are full, "
+            f"{duration_text(after.full_after)} after their bucket; from then on younger ones are "
+            "scaled up."
+        )
+    return said

@@ -21,11 +21,11 @@ from latesum._render import counted, rate_text
 from latesum.campaigns.buckets import When, span_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.rows import Observation, Shown
-from latesum.campaigns.state import CampaignState, Decision
-from latesum.campaigns.vocabulary import Purpose, Source
+from latesum.campaigns.rows import Observation
+from latesum.campaigns.state import CampaignState, Decision, Source
 from latesum.errors import NotPossible
 from latesum.policies import Play, Policy
+from latesum.policies.base import Purpose
 from latesum.policies.estimates import Units
 
 if TYPE_CHECKING:
@@ -47,14 +47,13 @@ def observations_at(
     state: CampaignState, now: datetime, before: int | None = None
 ) -> list[Observation]:
     """The rows of all decided buckets, or of those before one, as they are known at a time."""
-    rows = []
-    for part in state.parts.values():
-        completeness = Completeness(part, now)
-        for bucket in part.decisions:
-            if before is not None and bucket >= before:
-                break
-            rows.append(completeness.observation(bucket))
-    return rows
+    return [
+        completeness.observation(bucket)
+        for part in state.parts.values()
+        for completeness in [Completeness(part, now)]
+        for bucket in part.decisions
+        if before is None or bucket < before
+    ]
 
 
 def decide(
@@ -65,9 +64,8 @@ def decide(
     All buckets before it are decided. `replay` is the policy as it followed the log so far, which
     saves time.
     """
-    last = state.decisions.get(bucket - 1)
+    last, align = state.decisions.get(bucket - 1), state.config.align
     if last is not None and _is_aligned(state, last, bucket):
-        align = state.config.align
         block = "week" if align == "week" else f"{align} buckets"
         reason = f"{last.option} runs to the end of the {block} it began."
         return {"": _go_on(state, last, "aligned", reason, now)}
@@ -81,20 +79,8 @@ def decide(
         wanted: tuple[int, Source, str] = (asked_arm, "policy", reason)
         arm, source, reason = _ordered(part, bucket) or wanted  # people come before the method
         purpose = purpose if arm == asked_arm else "override"
-        chosen[region] = Decision(
-            bucket,
-            part.config.buckets.label(bucket),
-            part.config.options[arm],
-            arm,
-            purpose,
-            source,
-            rounds,
-            reason,
-            now,
-            None,
-            number(arm, purpose),
-            region,
-        )
+        made = _known(part, bucket, arm, source, reason, now)
+        chosen[region] = made._replace(purpose=purpose, rounds=rounds, number=number(arm, purpose))
     return chosen
 
 
@@ -125,16 +111,11 @@ def _is_aligned(state: CampaignState, last: Decision, bucket: int) -> bool:
 
 def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> int:
     """The bucket that is asked for; refused where it cannot be decided now."""
-    buckets = state.config.buckets
-    if when is not None:
-        bucket = buckets.number(when)
-    elif buckets.timed:
-        bucket = buckets.number(now)
-    elif state.last is None:
-        bucket = 1
+    buckets, last, first = state.config.buckets, state.last, state.first or 1
+    if when is not None or buckets.timed:
+        bucket = buckets.number(now if when is None else when)
     else:
-        bucket = state.last + (1 if state.recorded(state.last) else 0)
-    first = state.first or 1
+        bucket = 1 if last is None else last + state.recorded(last)
     if bucket < first:
         raise InvalidInput(
             f"the campaign begins with {buckets.label(first)}; {buckets.label(bucket)} is before "
@@ -204,19 +185,15 @@ def fill_in(part: CampaignState, bucket: int, arm: int, now: datetime) -> Decisi
 def _go_on(
     part: CampaignState, last: Decision, source: Source, reason: str, now: datetime
 ) -> Decision:
-    bucket = last.bucket + 1
-    label = part.config.buckets.label(bucket)
-    return last._replace(
-        bucket=bucket, label=label, source=source, rounds=None, reason=reason, at=now, sequence=None
-    )
+    made = _known(part, last.bucket + 1, last.arm, source, reason, now)
+    return made._replace(purpose=last.purpose, number=last.number)
 
 
 def _known(
     part: CampaignState, bucket: int, arm: int, source: Source, reason: str, at: datetime
 ) -> Decision:
     """A bucket of which it is known what is shown, without a method."""
-    config = part.config
-    label, option = config.buckets.label(bucket), config.options[arm]
+    label, option = part.config.buckets.label(bucket), part.config.options[arm]
     return Decision(
         bucket, label, option, arm, "override", source, None, reason, at, None, bucket, part.region
     )
@@ -239,36 +216,25 @@ def plays_at(state: CampaignState, now: datetime, before: int | None = None) -> 
     config = state.config
     removals = sorted(state.removed.items(), key=lambda removal: removal[1])
     plays: list[PlayOrRemoval] = []
-    last: tuple[int, int, Purpose] | None = None
     for row in observations_at(state, now, before):
-        bucket, decision = row.bucket, state.decisions[row.bucket]
-        while removals and removals[0][1] <= bucket:
+        decision = state.decisions[row.bucket]
+        while removals and removals[0][1] <= row.bucket:
             plays.append(removals.pop(0)[0])
-            last = None
         rounds = config.expected_rounds if row.rounds is None else row.rounds
         total = None if row.total is None else config.scaled(row.total, rounds)
+        last = plays[-1] if plays and isinstance(plays[-1], Play) else None
         if rounds == 0:
-            _add_to_last(plays, total)
+            if last is not None and last.total is not None and total is not None:
+                plays[-1] = last._replace(total=last.total + total)
             continue
-        arm = state.shown(bucket)
-        as_decided = arm == decision.arm and row.state != "missing"
-        purpose: Purpose = decision.purpose if as_decided else "override"
-        number = bucket
-        if as_decided:
-            number = decision.number
-        elif last is not None and (arm, purpose) == last[1:]:
-            number = last[0]
-        plays.append(Play(arm, rounds, total, purpose, number))
-        last = (number, arm, purpose)
-    plays.extend(arm for arm, _ in removals)
-    return plays
-
-
-def _add_to_last(plays: list[PlayOrRemoval], total: float | None) -> None:
-    if plays and total is not None:
-        last = plays[-1]
-        if isinstance(last, Play) and last.total is not None:
-            plays[-1] = last._replace(total=last.total + total)
+        arm = state.shown(row.bucket)
+        if arm == decision.arm and row.state != "missing":
+            plays.append(Play(arm, rounds, total, decision.purpose, decision.number))
+            continue
+        goes_on = last is not None and (last.arm, last.purpose) == (arm, "override")
+        number = last.number if last is not None and goes_on else row.bucket
+        plays.append(Play(arm, rounds, total, "override", number))
+    return [*plays, *(arm for arm, _ in removals)]
 
 
 class Replay:
@@ -287,25 +253,21 @@ class Replay:
         """The policy of this configuration after all these plays, as a fresh one would be."""
         if self._config is not config and self._config != config:
             self._plays, self._checkpoints = [], [(0, config.build_policy())]
-        self._config = config
-        same = 0
-        for one, other in zip(self._plays, plays, strict=False):
-            if one != other:
-                break
-            same += 1
+        pairs = enumerate(zip(self._plays, plays, strict=False))
+        same = min(len(self._plays), len(plays))
+        same = next((place for place, (one, other) in pairs if one != other), same)
         while self._checkpoints[-1][0] > same:
             self._checkpoints.pop()
-        count, saved = self._checkpoints[-1]
+        start, saved = self._checkpoints[-1]
         policy = saved.copy()
-        for each in plays[count:]:
+        for count, each in enumerate(plays[start:], start + 1):
             if isinstance(each, Play):
                 policy.tell(*each)
             else:
                 policy.drop(each)
-            count += 1
             if count % _CHECKPOINT_EVERY == 0:
                 self._checkpoints.append((count, policy.copy()))
-        self._plays = plays
+        self._config, self._plays = config, plays
         return policy
 
 
@@ -369,13 +331,10 @@ def explain_policy(state: CampaignState, policy: Policy, plays: list[PlayOrRemov
 
 
 class MarketRows(NamedTuple):
-    """A campaign as a market: the rows and config of its model, counted from `first`.
+    """A campaign as a market: what was shown and came in, with the history, and its model.
 
-    Args:
-        rows: What was shown and came in, with the history; bucket 0 is the campaign's `first`.
-        config: The market's.
-        first: The first bucket that was asked for, in the campaign's count.
-        asked: The buckets that were asked for, counted from `first`.
+    Bucket 0 of the rows is the campaign's `first`, the first that was asked for; `asked` are all
+    that were, counted from there.
     """
 
     rows: list[RegionRow]
@@ -400,25 +359,19 @@ def market_rows(state: CampaignState, now: datetime, before: int | None = None) 
     )
     first = asked[0] if asked else before or (state.last or 0) + 1
     counts = config.parameters.get("amounts", "counts") == "counts"
-    since = observations_at(state, now, before)
-    if counts:  # below zero by refunds or noise; the model counts sales
-        since = [row if (row.total or 0) >= 0 else row._replace(total=0.0) for row in since]
-    known = [*config.history, *since]
-    rows = [
-        RegionRow(
-            row.region, row.bucket - first, row.rounds, _by_name(row.shown, config), row.total
-        )
-        for row in known
-    ]
-    rounds_known = any(row.rounds is not None for row in known)
-    market = config.build_market(first, rounds_known=rounds_known)
+    rows = []
+    for row in [*config.history, *observations_at(state, now, before)]:
+        named: str | dict[str, float]
+        if isinstance(row.shown, int):
+            named = config.options[row.shown]
+        else:
+            named = {config.options[arm]: share for arm, share in row.shown}
+        total = row.total
+        if total is not None and counts and row.bucket >= 1:
+            total = max(total, 0.0)  # below zero by refunds or noise; the model counts sales
+        rows.append(RegionRow(row.region, row.bucket - first, row.rounds, named, total))
+    market = config.build_market(first, rounds_known=any(row.rounds is not None for row in rows))
     return MarketRows(rows, market, first, [bucket - first for bucket in asked])
-
-
-def _by_name(shown: Shown, config: CampaignConfig) -> str | dict[str, float]:
-    if isinstance(shown, int):
-        return config.options[shown]
-    return {config.options[arm]: share for arm, share in shown}
 
 
 def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, Asked]:
@@ -435,8 +388,9 @@ def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, A
     new = _never_shown(state, found, choices)
     asked: dict[str, Asked] = {}
     for region, part in state.parts.items():
-        choice = choices[region]
         purpose: Purpose = "learn"
+        choice = choices[region]
+        last = part.decisions.get(bucket - 1)
         if region in new:
             option, reason = new[region], f"{new[region]}, because it has not been shown yet."
         else:
@@ -444,28 +398,21 @@ def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, A
                 choice = choice._replace(option=_chosen_last(part, choice, bucket))
             purpose = "commit" if choice.purpose == "best" else "learn"
             option, reason = choice.option, _reason(choice, state.config, found.first)
-        number = _market_number(part.decisions.get(bucket - 1), bucket)
+
+        def number(arm: int, purpose: Purpose, last: Decision | None = last) -> int:
+            goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
+            return last.number if last is not None and goes_on else bucket
+
         asked[region] = options.index(option), purpose, None, reason, number
     return asked
-
-
-def _market_number(last: Decision | None, bucket: int) -> Callable[[int, Purpose], int]:
-    def number(arm: int, purpose: Purpose) -> int:
-        goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
-        return last.number if last is not None and goes_on else bucket
-
-    return number
 
 
 def _chosen_last(part: CampaignState, choice: RegionChoice, bucket: int) -> str:
     """What the policy chose last; an order, or what else was shown, ends with its own buckets."""
     for earlier in range(bucket - 1, 0, -1):
         decision = part.decisions.get(earlier)
-        if (
-            decision is not None
-            and decision.source == "policy"
-            and decision.arm not in part.removed
-        ):
+        chosen = decision is not None and decision.source == "policy"
+        if decision is not None and chosen and decision.arm not in part.removed:
             return decision.option
     return choice.option
 
@@ -475,19 +422,14 @@ def _never_shown(
 ) -> dict[str, str]:
     """Options that were added after the sweep, each in a region of its own where something
     changes now."""
-    seen = {
-        name
-        for row in found.rows
-        for name in ([row.shown] if isinstance(row.shown, str) else row.shown)
-    }
+    seen = {choice.option for choice in choices.values()}
+    for row in found.rows:
+        seen.update([row.shown] if isinstance(row.shown, str) else row.shown)
     free = [region for region, choice in choices.items() if choice.purpose == "draw"]
-    options = state.config.options
     chosen = {}
-    for arm, name in enumerate(options):
-        if name in seen or name in {choice.option for choice in choices.values()}:
-            continue
+    for arm, name in enumerate(state.config.options):
         able = [region for region in free if arm not in state.parts[region].removed]
-        if able:
+        if name not in seen and able:
             chosen[able[0]] = name
             free.remove(able[0])
     return chosen
@@ -509,16 +451,14 @@ def say_late(late: LateOption, every: str) -> str:
 
 
 def _reason(choice: RegionChoice, config: CampaignConfig, first: int) -> str:
-    until = config.buckets.label(choice.until + first)
+    until, option = config.buckets.label(choice.until + first), choice.option
     if choice.purpose == "sweep":
-        return f"{choice.option} until {until}: every option is tried once first."
+        return f"{option} until {until}: every option is tried once first."
     if choice.purpose == "continue":
-        return f"{choice.option} goes on until {until}, when it is decided again."
+        return f"{option} goes on until {until}, when it is decided again."
     if choice.late is not None:
-        return (
-            f"{choice.option} goes on until {until}: {say_late(choice.late, config.buckets.every)}"
-        )
+        return f"{option} goes on until {until}: {say_late(choice.late, config.buckets.every)}"
     chance = "" if math.isnan(choice.chance) else f" ({choice.chance:.0%} by what is known)"
     if choice.purpose == "best":
-        return f"{choice.option}, which looks best{chance}; the planned time is over."
-    return f"{choice.option} until {until}, because it may be best{chance}."
+        return f"{option}, which looks best{chance}; the planned time is over."
+    return f"{option} until {until}, because it may be best{chance}."

@@ -45,7 +45,8 @@ def _record(event: Event, config: CampaignConfig) -> str:
         said.append(f"early: the {buckets.every} had not ended")
     by = f", by {body['by']}" if "by" in body else ""
     label = f"{buckets.label(event.bucket)} {event.region}".rstrip()
-    return f"recorded {label}: {', '.join(said)} ({body['verdict']}{by})"
+    why = f": {body['reason']}" if "reason" in body else ""
+    return f"recorded {label}: {', '.join(said)} ({body['verdict']}{by}){why}"
 
 
 def action_sentence(event: Event, config: CampaignConfig) -> str:

@@ -9,42 +9,39 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
 from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
-from latesum.campaigns.learning import (
-    date_of,
-    growing_totals,
-    learning_stopped,
-    span_since,
-    usual_interval,
-)
 from latesum.campaigns.state import CampaignState
-from latesum.campaigns.vocabulary import HealthLevel
 
-#: After this many buckets without a new report, a question or a change, something may be forgotten.
-MAX_SILENT = 3
-MAX_CARRIED = 3
-MAX_PAUSED = 7
+#: How bad a finding is: look at it now; look at it; good to know.
+HealthLevel = Literal["alarm", "warning", "note"]
+_LEVELS = ("alarm", "warning", "note")
+#: After this many buckets without a usable total, a new report, a question or a change, something
+#: may be forgotten.
+_MAX_SILENT = 3
+_MAX_PAUSED = 7
 #: Of the last decisions, those that are looked at for buckets that were not asked for.
 _LAST_DECISIONS = 10
 _MIN_ROUNDS = 3
 #: Bytes that are left for the store: below the first a warning, below the second an alarm.
 LITTLE_SPACE = 500_000_000
 NO_SPACE = 50_000_000
-_RANK = {"alarm": 0, "warning": 1, "note": 2}
+#: A total that grew by less than this share is noise, not growth; restatements within this time
+#: are usual; and so many totals are needed.
+_NOISE = 0.01
+_LONG_AFTER = timedelta(days=7)
+_MIN_GROWN = 3
 
 
 class Finding(NamedTuple):
     """Something that a person should know.
 
-    Args:
-        code: What it is, for programs.
-        level: "alarm": look at it now. "warning": look at it. "note": good to know.
-        sentence: What it is and what to do.
-        command: The command of `latesum campaign` that does it; empty if there is none.
+    `code` is for programs, `sentence` says what it is and what to do, and `command` is that of
+    `latesum campaign` which does it; empty if there is none.
     """
 
     code: str
@@ -74,25 +71,31 @@ def unreadable(error: Exception) -> Finding:
 def find_health(state: CampaignState, now: datetime, free_bytes: int | None) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 
-    Args:
-        state: What its log adds up to.
-        now: The time.
-        free_bytes: The space that is left for its store; None if that is not known.
+    `free_bytes` is the space that is left for its store; None if that is not known.
     """
-    found = list(_store(free_bytes))
+    found = list[Finding]()
+    if free_bytes is not None and free_bytes < LITTLE_SPACE:
+        found.append(
+            Finding(
+                "store nearly full",
+                "alarm" if free_bytes < NO_SPACE else "warning",
+                f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when "
+                "that is full, nothing can be decided or recorded. Make room.",
+            )
+        )
     if state.finished is None and state.archived is None:
         # What is so in some regions names them; what is the same in all is said once.
         regions: dict[Finding, list[str]] = {}
         for region, part in state.parts.items():
-            completeness = Completeness(part, now)
+            known = Completeness(part, now)
             for look in (_learning, _not_asked, _planned_end, _ordered, _data, _compared, _rounds):
-                for finding in look(part, completeness):
+                for finding in look(part, known):
                     regions.setdefault(finding, []).append(region)
         for finding, where in regions.items():
             named = "" if len(where) == len(state.parts) else f"{', '.join(where)}: "
             found.append(finding._replace(sentence=named + finding.sentence))
         found += _market(state, now)
-    return sorted(found, key=lambda finding: _RANK[finding.level])
+    return sorted(found, key=lambda finding: _LEVELS.index(finding.level))
 
 
 def without_doubts(findings: list[Finding]) -> list[Finding]:
@@ -115,73 +118,137 @@ def _market(state: CampaignState, now: datetime) -> Iterator[Finding]:
         yield Finding("late option", "note", say_late(each, state.config.buckets.every))
 
 
-def _store(free_bytes: int | None) -> Iterator[Finding]:
-    if free_bytes is not None and free_bytes < LITTLE_SPACE:
-        yield Finding(
-            "store nearly full",
-            "alarm" if free_bytes < NO_SPACE else "warning",
-            f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is "
-            "full, nothing can be decided or recorded. Make room.",
-        )
-
-
-def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _learning(state: CampaignState, known: Completeness) -> Iterator[Finding]:
     """Nothing becomes usable; or nothing is reported at all, though what is there counts."""
-    stopped = learning_stopped(state, completeness)
-    reports = [at for bucket in state.decisions for at, _ in state.value(bucket).reports]
-    refused = _refused_imports(state, max(reports, default=None))
+    zone = ZoneInfo(state.config.zone)
+    reports = sorted({at for bucket in state.decisions for at, _ in state.value(bucket).reports})
+    refused = [each for each in state.actions if each.kind == "import refused"]
+    refused = [each for each in refused if not reports or each.at > reports[-1]]
+    vain = ""
+    if refused:
+        tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
+        vain = (
+            f" {tried} and refused {counted(len(refused), 'time')} since then, last on "
+            f"{refused[-1].at.astimezone(zone):%Y-%m-%d}: {refused[-1].body['reason']}"
+        )
+    stopped = _learning_stopped(state, known)
     if stopped is not None:
-        yield Finding("learns nothing", "alarm", " ".join([stopped, *refused]), "import FILE")
+        yield Finding("learns nothing", "alarm", stopped + vain, "import FILE")
         return
     length = state.config.buckets.length
     if not reports or length is None:
         return
-    newest, usual = max(reports), usual_interval(sorted(set(reports)))
-    if completeness.now - newest >= max(MAX_SILENT * length, 2 * usual):
+    silent = known.now - reports[-1]
+    if silent >= max(_MAX_SILENT * length, 2 * _usual_interval(reports)):
+        hours = silent.total_seconds() / 3600
+        ago = counted(round(hours / 24), "day") if hours >= 48 else counted(round(hours), "hour")
         stale = (
-            f"The last total came in {span_since(newest, completeness.now)} ago, on "
-            f"{date_of(newest, state.config)}: is the import still running? "
-            "Import totals, or finish the campaign."
+            f"The last total came in {ago} ago, on {reports[-1].astimezone(zone):%Y-%m-%d}: is the "
+            "import still running? Import totals, or finish the campaign."
         )
-        yield Finding("data stale", "alarm", " ".join([stale, *refused]), "import FILE")
+        yield Finding("data stale", "alarm", stale + vain, "import FILE")
 
 
-def _refused_imports(state: CampaignState, newest: datetime | None) -> list[str]:
-    """Imports that were tried in vain since the newest total."""
-    refused = [
-        act
-        for act in state.actions
-        if act.kind == "import refused" and (newest is None or act.at > newest)
-    ]
-    if not refused:
-        return []
-    last = refused[-1]
-    tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
-    return [
-        f"{tried} and refused {counted(len(refused), 'time')} since then, last on "
-        f"{date_of(last.at, state.config)}: {last.body['reason']}"
-    ]
+def _learning_stopped(state: CampaignState, known: Completeness) -> str | None:
+    """The alarm of a campaign that learns nothing, with what to do; None while totals come in.
+
+    It is raised when `_MAX_SILENT` buckets have ended since a total last became usable. Where
+    totals come in batches, such as a file every Monday, the usual time between two of them must
+    have passed twice as well.
+    """
+    buckets = state.config.buckets
+    usable = [b for b in state.decisions if known.observation(b).state == "known"]
+    batches = sorted({at for bucket in usable if (at := known.usable_at(bucket)) is not None})
+    ends = {bucket: end for bucket in state.decisions if (end := known.end(bucket)) is not None}
+    since = [bucket for bucket, end in ends.items() if not batches or end > batches[-1]]
+    if len(since) < _MAX_SILENT:
+        return None
+    if batches and known.now - batches[-1] < 2 * _usual_interval(batches):
+        return None
+    passed = len(since)
+    if buckets.timed:  # those that were not asked for included
+        begun = buckets.number(batches[-1]) if batches else state.first or 1
+        passed = max(buckets.number(known.now) - begun, passed)
+    what = counted(passed, buckets.word)
+    said = f"no total has become usable yet, after {what}"
+    if batches:
+        said = f"no total has become usable for {what}, since {_time(batches[-1])}"
+    unused = [bucket for bucket in ends if bucket not in usable]
+    return " ".join([f"Nothing is being learned: {said}.", *_remedies(state, known, unused, since)])
 
 
-def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    buckets, last = state.config.buckets, state.last
+def _remedies(
+    state: CampaignState, known: Completeness, unused: list[int], since: list[int]
+) -> Iterator[str]:
+    """Why totals are not usable, and what to do."""
+    config, word = state.config, state.config.buckets.word
+    waiting = [bucket for bucket in unused if state.value(bucket).total is not None]
+    if waiting:
+        times = [at for bucket in waiting if (at := known.usable_at(bucket)) is not None]
+        first = f"; the first will from {_time(min(times))} on" if times else ""
+        demands = []
+        if config.settling_time:
+            demands.append(f"it has stood for {duration_text(config.settling_time)}")
+        if known.full_age is not None:
+            demands.append(
+                f"it is full, {duration_text(known.full_age)} after the end of its {word}"
+            )
+        yield (
+            f"{_are(waiting, 'total')} recorded, but one counts only when "
+            f"{' and '.join(demands)}{first}. What is recorded as final counts at once."
+        )
+    none = {b: value for b in since if (value := state.value(b)).total is None}
+    too_late = [bucket for bucket, value in none.items() if value.late]
+    if too_late and config.max_lateness is not None:
+        yield (
+            f"{_are(too_late, 'total')} not used because of coming more than "
+            f"{duration_text(config.max_lateness)} after the end of the {word}: record totals "
+            "sooner, or allow a larger max_lateness."
+        )
+    missing = [bucket for bucket, value in none.items() if value.status == "missing"]
+    if missing:
+        yield f"{_are(missing, word)} marked as missing: if a total turns up, record it."
+    silent = len(none.keys() - {*too_late, *missing})
+    if silent and (silent >= _MAX_SILENT or silent == len(since)):
+        which = "them" if silent == len(since) else f"{silent} of them"
+        yield (
+            f"No total was recorded for {which}: is the import still running? Bring in totals, or "
+            "send them to the service."
+        )
+
+
+def _usual_interval(times: list[datetime]) -> timedelta:
+    """The usual time between times that follow each other: the median, 0 if there are too few."""
+    between = sorted(later - earlier for earlier, later in itertools.pairwise(times))
+    return between[len(between) // 2] if between else timedelta(0)
+
+
+def _are(buckets: list[int], noun: str) -> str:
+    return f"{counted(len(buckets), noun)} {'is' if len(buckets) == 1 else 'are'}"
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _not_asked(state: CampaignState, known: Completeness) -> Iterator[Finding]:
+    buckets, last, word = state.config.buckets, state.last, state.config.buckets.word
     if not buckets.timed or last is None:
         return
-    word = state.config.buckets.word
-    missed = buckets.number(completeness.now) - last
+    missed = buckets.number(known.now) - last
     questions = [each for each in state.decisions.values() if each.source != "reported"]
-    asked = [each.bucket for each in questions if each.source != "carried"]
     # What went on before the first question could not be asked for.
-    newest = [each for each in questions if asked and each.bucket >= asked[0]][-_LAST_DECISIONS:]
+    asked = itertools.dropwhile(lambda each: each.source == "carried", questions)
+    newest = list(asked)[-_LAST_DECISIONS:]
     carried = sum(each.source == "carried" for each in newest)
-    if missed > MAX_CARRIED:
+    if missed > _MAX_SILENT:
         shown = state.decisions[last]
         sentence = (
             f"No one has asked what to show since {shown.label}, {missed} {word}s ago; "
             f"{shown.option} is taken to have gone on. If the campaign still runs, ask once in "
             f"every {word}; otherwise finish it."
         )
-    elif carried >= MAX_CARRIED:
+    elif carried >= _MAX_SILENT:
         sentence = (
             f"{carried} of the last {len(newest)} {word}s were not asked for, so what ran is taken "
             f"to have gone on and the policy could not choose: ask once in every {word}."
@@ -191,37 +258,36 @@ def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Fin
     yield Finding("not asked for", "warning", sentence, "next")
 
 
-def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    config, last = state.config, state.last
+def _planned_end(state: CampaignState, known: Completeness) -> Iterator[Finding]:
+    config, buckets, last = state.config, state.config.buckets, state.last
     horizon = config.parameters.get("horizon")
     if last is None or isinstance(horizon, bool) or not isinstance(horizon, int | float):
         return
-    timed = config.buckets.timed
-    present = max(last, config.buckets.number(completeness.now)) if timed else last
+    present = max(last, buckets.number(known.now)) if buckets.timed else last
     played = 0
     for bucket in range(state.first or 1, present):  # the present one is not over
-        played += 1 if config.is_market else completeness.rounds(bucket)
+        played += 1 if config.is_market else known.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
-            ago = "now" if past == 0 else f"{counted(past, config.buckets.word)} ago"
-            unit = config.buckets.word if config.is_market else "visitor"
+            ago = "now" if past == 0 else f"{counted(past, buckets.word)} ago"
+            planned = counted(f"{horizon:,.0f}", buckets.word if config.is_market else "visitor")
             yield Finding(
                 "planned end passed",
                 "warning",
-                f"The planned end, {counted(f'{horizon:,.0f}', unit)}, was {ago} "
-                f"({config.buckets.label(bucket)}). Finish the campaign, or extend it.",
+                f"The planned end, {planned}, was {ago} ({buckets.label(bucket)}). Finish the "
+                "campaign, or extend it.",
                 'change --parameter "horizon=..."',
             )
             return
 
 
-def _ordered(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _ordered(state: CampaignState, known: Completeness) -> Iterator[Finding]:
     """A pause or a pin that may be forgotten."""
     word = state.config.buckets.word
     if state.paused is not None:
         since, body = state.paused.sequence, state.paused.body
         paused = sum((each.sequence or 0) > since for each in state.decisions.values())
-        if paused >= MAX_PAUSED:
+        if paused >= _MAX_PAUSED:
             yield Finding(
                 "paused long",
                 "warning",
@@ -234,7 +300,7 @@ def _ordered(state: CampaignState, completeness: Completeness) -> Iterator[Findi
         return
     decisions = reversed(state.decisions.values())
     pinned = len(list(itertools.takewhile(lambda each: each.source == "pinned", decisions)))
-    if pinned >= MAX_PAUSED:
+    if pinned >= _MAX_PAUSED:
         yield Finding(
             "pinned long",
             "warning",
@@ -245,7 +311,7 @@ def _ordered(state: CampaignState, completeness: Completeness) -> Iterator[Findi
         )
 
 
-def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _data(state: CampaignState, known: Completeness) -> Iterator[Finding]:
     config = state.config
     if config.time_basis == "decision":
         if config.is_market:
@@ -257,21 +323,36 @@ def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]
             "click. The policy takes them for arrivals and may find a wrong winner. Ask your "
             "source for totals by conversion time and start a new campaign with them.",
         )
-    growing = growing_totals(state, completeness)
-    if growing is not None:
-        weeks = -(-growing.age // timedelta(weeks=1))
+    none = timedelta(0)
+    full = known.full_age or none
+    settled = max(_LONG_AFTER, config.settling_time, full, config.buckets.length or none)
+    reported = [
+        (end, v.reports) for b, v in state.values.items() if (end := known.end(b)) and v.reports
+    ]
+    ages = [reports[-1][0] - end for end, reports in reported if _grew(reports, end, settled)]
+    if len(ages) >= _MIN_GROWN and 3 * len(ages) >= len(reported):
+        weeks = -(-max(ages) // timedelta(weeks=1))
         yield Finding(
             "old totals grow",
             "warning",
-            f"{growing.totals} old totals kept growing more than {duration_text(growing.settled)} "
-            f"after their {config.buckets.word} ended. Totals by arrival do not do that: your "
-            "source may date them by decision, which makes wrong winners. Ask it for totals by "
-            "conversion time; or, if they only fill up slowly, say so.",
+            f"{len(ages)} old totals kept growing more than {duration_text(settled)} after their "
+            f"{config.buckets.word} ended. Totals by arrival do not do that: your source may date "
+            "them by decision, which makes wrong winners. Ask it for totals by conversion time; "
+            "or, if they only fill up slowly, say so.",
             f'change --completeness "fit {7 * weeks} days"',
         )
 
 
-def _compared(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _grew(reports: list[tuple[datetime, float]], end: datetime, settled: timedelta) -> bool:
+    """Whether a total grew long after its bucket."""
+    late = [total for at, total in reports if at - end > settled]
+    # What was seen before the end is the total of a part of the bucket, and had to grow.
+    young = [total for at, total in reports if end <= at <= end + settled]
+    before = (young[-1:] or late[:1] or [0.0])[0]
+    return bool(late) and late[-1] > before + _NOISE * abs(before)
+
+
+def _compared(state: CampaignState, known: Completeness) -> Iterator[Finding]:
     """What a comparison of the options takes for granted."""
     config = state.config
     if config.is_market:
@@ -287,11 +368,8 @@ def _compared(state: CampaignState, completeness: Completeness) -> Iterator[Find
                 "change --parameter novelty=0.01",
             )
         return
-    once = [
-        name
-        for arm, (name, visits) in enumerate(zip(config.options, count_visits(state), strict=True))
-        if visits == 1 and arm not in state.removed
-    ]
+    visits = enumerate(zip(config.options, count_visits(state), strict=True))
+    once = [name for arm, (name, n) in visits if n == 1 and arm not in state.removed]
     if once and len(state.decisions) > 1:
         yield Finding(
             "seen once",
@@ -310,33 +388,25 @@ def _compared(state: CampaignState, completeness: Completeness) -> Iterator[Find
         )
 
 
-def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _rounds(state: CampaignState, known: Completeness) -> Iterator[Finding]:
     config = state.config
     rounds = [value.rounds for value in state.values.values() if value.rounds]
     if len(rounds) < _MIN_ROUNDS or config.is_market:  # it has no use for what was expected
         return
     mean = sum(rounds) / len(rounds)
-    if 2 / 3 <= mean / config.expected_rounds <= 3 / 2:
-        return
-    yield Finding(
-        "rounds not as expected",
-        "warning",
-        f"A {config.buckets.word} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
-        f"{config.expected_rounds:,} as expected. Delays given in time were turned into visitors "
-        "by that; correct it, and give the horizon and the delays again with it.",
-        f"change --expected-rounds {mean:.0f}",
-    )
+    if not 2 / 3 <= mean / config.expected_rounds <= 3 / 2:
+        yield Finding(
+            "rounds not as expected",
+            "warning",
+            f"A {config.buckets.word} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
+            f"{config.expected_rounds:,} as expected. Delays given in time were turned into "
+            "visitors by that; correct it, and give the horizon and the delays again with it.",
+            f"change --expected-rounds {mean:.0f}",
+        )
 
 
 def count_visits(state: CampaignState) -> list[int]:
     """How many times each option was shown, a run of buckets without a break being one time."""
-    visits = [0] * state.config.n_options
-    last = None
-    for bucket in state.decisions:
-        if state.value(bucket).rounds == 0:
-            continue
-        arm = state.shown(bucket)
-        if arm != last:
-            visits[arm] += 1
-        last = arm
-    return visits
+    arms = [state.shown(b) for b in state.decisions if state.value(b).rounds != 0]
+    runs = [arm for arm, _ in itertools.groupby(arms)]
+    return [runs.count(arm) for arm in range(state.config.n_options)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.recording import Recorded, check_row
 from latesum.errors import MAX_PROBLEMS, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
@@ -27,10 +28,6 @@ class Imported(NamedTuple):
     notes: tuple[str, ...] = ()
     form: FileForm = FileForm()
 
-    def count(self, verdict: str) -> int:
-        """How many rows have a verdict."""
-        return sum(row.verdict == verdict for _, row in self.rows)
-
 
 def import_totals(
     campaign: Campaign,
@@ -38,12 +35,11 @@ def import_totals(
     form: FileForm | None = None,
     *,
     by: str | None = None,
-    overwrite_final: bool = False,
-    allow_out_of_range: bool = False,
     skip_unknown: bool = False,
     dry_run: bool = False,
     remember: bool = True,
     most_rows: int | None = None,
+    **how: Any,
 ) -> Imported:
     """Record a whole file: all of it, or nothing if a row stops it (`Recorded.stops`).
 
@@ -55,15 +51,13 @@ def import_totals(
         source: The file, or what it contains.
         form: How it is written; what it does not say is as it was for the last file.
         by: Who reports the totals.
-        overwrite_final: Whether final values may be changed.
-        allow_out_of_range: Whether totals may lie outside their range.
         skip_unknown: Whether rows of unknown buckets are left out.
         dry_run: Write nothing; the verdicts say what would have been.
         remember: Whether the next file is read as this one; otherwise as if there had been none.
         most_rows: A longer file is refused.
+        how: As for `Campaign.record_many`.
     """
-    remembered = campaign.file_form()
-    user, config = by or "unknown", campaign.current_config()
+    remembered, user, config = campaign.file_form(), by or "unknown", campaign.current_config()
     try:
         totals = read_totals(
             source,
@@ -73,19 +67,14 @@ def import_totals(
             most_rows=most_rows,
             regions=bool(config.regions),
         )
-        rows = _checked(campaign, totals)
+        rows = _checked(config, totals)
         try:
-            results = campaign.record_many(
-                rows,
-                by=by,
-                overwrite_final=overwrite_final,
-                allow_out_of_range=allow_out_of_range,
-                skip_unknown=skip_unknown,
-                dry_run=dry_run,
+            results = campaign.record_checked(
+                rows, by=by, skip_unknown=skip_unknown, dry_run=dry_run, **how
             )
         except BadRows as refused:
             raise BadFile(
-                [_problem(totals, rows[index], bad) for index, bad in refused.problems]
+                [_problem(totals, rows[at], bad) for at, bad in refused.problems]
             ) from None
     except InvalidInput as refusal:
         if not dry_run:
@@ -107,13 +96,12 @@ def _problem(totals: Totals, row: Row, bad: InvalidInput) -> str:
     return in_row(row.line, str(bad), totals.columns.get(bad.field, bad.field))
 
 
-def _checked(campaign: Campaign, totals: Totals) -> list[Row]:
+def _checked(config: CampaignConfig, totals: Totals) -> list[Row]:
     """The rows of a file, with the parts of a bucket added up if the form says so."""
-    config = campaign.current_config()
     rows: list[Row] = []
     #: The index in `rows` of the first row of each bucket and region.
     first: dict[tuple[object, str | None], int] = {}
-    problems = list[tuple[int, str]]()
+    problems = list(totals.problems)
     for given in totals.rows:
         if len(problems) >= MAX_PROBLEMS:
             break
@@ -123,28 +111,22 @@ def _checked(campaign: Campaign, totals: Totals) -> list[Row]:
             problems.append((given.line, _problem(totals, given, bad)))
             continue
         index = first.setdefault((row.bucket, row.region), len(rows))
-        if index == len(rows):
-            rows.append(row)
-            continue
-        earlier = rows[index]
-        label = f"{config.buckets.label(config.buckets.number(row.bucket))} {row.region or ''}"
-        if totals.form.add_up:
-            added = added_rows(earlier, row)
-            if added is not None:
+        earlier = rows[index] if index < len(rows) else row
+        label = f"{config.buckets.label(config.buckets.number(row.bucket))} {row.region}".strip()
+        if totals.form.add_up and earlier is not row:
+            if (added := added_rows(earlier, row)) is not None:
                 rows[index] = added
                 continue
-            problem = cannot_be_added(label.strip(), earlier.line)
+            problem = cannot_be_added(label, earlier.line)
         elif earlier._replace(line=row.line) == row:
             rows.append(row)
             continue
         else:
             problem = (
-                f"{label.strip()} is in row {earlier.line} already, with other values; keep the "
-                "right one of the two, or add up rows of the same bucket if they are parts of it "
-                "(add-up)."
+                f"{label} is in row {earlier.line} already, with other values; keep the right one "
+                "of the two, or add up rows of the same bucket if they are parts of it (add-up)."
             )
         problems.append((row.line, in_row(row.line, problem, totals.columns["bucket"])))
-        rows.append(row)
-    if problems or totals.problems:
-        raise BadFile([sentence for _, sentence in sorted(problems + totals.problems)])
+    if problems:
+        raise BadFile([sentence for _, sentence in sorted(problems)])
     return rows

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # a policy's campaign does not load the model, nor `next` Sci
     from latesum.markets import Effect, MarketSummary, Winner
 
 #: Below this probability of being best an option of a market is behind.
-MIN_CANDIDATE = 0.05
+_MIN_CANDIDATE = 0.05
 _POINTS = 2001
 
 
@@ -49,17 +49,17 @@ class PolicyKnowledge:
         self, state: CampaignState, now: datetime, replay: Replay, before: int | None = None
     ) -> None:
         self.state, self.config = state, state.config
-        self._told = plays_at(state, now, before)
-        self.policy: Policy = replay.after(state.config, self._told)
+        self._plays = plays_at(state, now, before)
+        self.policy: Policy = replay.after(state.config, self._plays)
 
     def estimates(self, level: float, region: str | None = None) -> list[Estimate]:
         """The mean of each option per visitor in the campaign's unit, with its interval."""
-        rescale = self.config.per_round
+        unit = self.config.per_round
         return [
             each._replace(
-                mean=None if each.mean is None else rescale(each.mean),
-                low=rescale(each.low),
-                high=rescale(each.high),
+                mean=None if each.mean is None else unit(each.mean),
+                low=unit(each.low),
+                high=unit(each.high),
             )
             for each in self.policy.estimates(level)
         ]
@@ -72,21 +72,20 @@ class PolicyKnowledge:
         """The option that looks best now, of those that may still be shown."""
         state = self.state
         rows = [each for each in self.policy.estimates() if each.arm not in state.removed]
-        known = [each for each in rows if each.mean is not None and each.active]
-        known = known or [each for each in rows if each.mean is not None]
+        known = [each for each in rows if each.mean is not None]
+        known = [each for each in known if each.active] or known
         if not known:
             return rows[0].arm if state.last is None else state.decisions[state.last].arm
         return max(known, key=lambda each: each.mean or 0.0).arm
 
     def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
         """The option that can be kept, or None with why none is named yet."""
-        estimates, leading = self.estimates(level), self.leading()
-        visits, best = count_visits(self.state), estimates[leading]
+        estimates, visits = self.estimates(level), count_visits(self.state)
+        best = estimates[self.leading()]
         surviving = [
             each
             for each in estimates
-            if each.arm == leading
-            or (each.arm not in self.state.removed and may_be_best(each, best))
+            if each is best or (each.arm not in self.state.removed and may_be_best(each, best))
         ]
         commits = self.policy.ask().purpose == "commit"
         if best.mean is None or not (commits or len(surviving) == 1):
@@ -100,13 +99,13 @@ class PolicyKnowledge:
         """Whether an option is no longer a candidate for the best."""
         return estimate.arm != best.arm and not may_be_best(estimate, best)
 
-    def findings(self) -> list[str]:
+    def findings(self, region: str | None = None) -> list[str]:
         """What was found, for people."""
         return self.policy.explain(units_of(self.config))[:-1]
 
-    def sentences(self, level: float = 0.95) -> list[str]:
+    def sentences(self, level: float = 0.95, region: str | None = None) -> list[str]:
         """What was found and what comes next, for people."""
-        return explain_policy(self.state, self.policy, self._told)
+        return explain_policy(self.state, self.policy, self._plays)
 
 
 class MarketKnowledge:
@@ -141,8 +140,7 @@ class MarketKnowledge:
         The status quo is the reference, so its interval has zero width.
         """
         effects = self._effects(region)
-        of_option = {each.option: each.effect for each in effects}
-        weights = dict.fromkeys(of_option, 0.0)
+        weights = dict.fromkeys(self.config.options, 0.0)
         total = 0.0
         for row in self.rows:
             if row.total is None or not row.rounds or region not in (None, row.region):
@@ -151,22 +149,16 @@ class MarketKnowledge:
             shares = {row.shown: 1.0} if isinstance(row.shown, str) else row.shown
             for name, share in shares.items():
                 weights[name] += share * row.rounds
-        equal = sum(weight * (1 + of_option[name]) for name, weight in weights.items())
+        equal = sum(weights[each.option] * (1 + each.effect) for each in effects)
         base = total / equal if equal else None
         estimates = []
         for arm, effect in enumerate(effects):
-            low, high = interval(effect, level)
-            estimates.append(
-                Estimate(
-                    arm,
-                    effect.option,
-                    None if base is None else base * (1 + effect.effect),
-                    -math.inf if base is None else base * (1 + low),
-                    math.inf if base is None else base * (1 + high),
-                    round(weights[effect.option]),
-                    arm not in self.state.removed,
-                )
-            )
+            mean, low, high = None, -math.inf, math.inf
+            if base is not None:
+                ends = interval(effect, level)
+                mean, low, high = (base * (1 + each) for each in (effect.effect, *ends))
+            rounds, active = round(weights[effect.option]), arm not in self.state.removed
+            estimates.append(Estimate(arm, effect.option, mean, low, high, rounds, active))
         return estimates
 
     def comparisons(self, base: int, level: float, region: str | None = None) -> list[Comparison]:
@@ -198,15 +190,15 @@ class MarketKnowledge:
 
     def is_behind(self, estimate: Estimate, best: Estimate, probability: float | None) -> bool:
         """Also where it is unlikely to be best: a winner does not wait for it to be seen again."""
-        unlikely = probability is not None and probability < MIN_CANDIDATE
+        unlikely = probability is not None and probability < _MIN_CANDIDATE
         waits = estimate.name in self._winner.waits_for
         worse = estimate.arm != best.arm and not may_be_best(estimate, best)
         return worse or (unlikely and not waits)
 
-    def sentences(self, level: float = 0.95) -> list[str]:
+    def sentences(self, level: float = 0.95, region: str | None = None) -> list[str]:
         """What was found, for people."""
         found, every, said = self.summary, self.config.buckets.every, list[str]()
-        for effect in self._effects():
+        for effect in self._effects(region):
             low, high = interval(effect, level)
             text = f"{effect.effect:+.1%} ({level:.0%} interval {low:+.1%} to {high:+.1%})"
             if effect.option == self.market.reference:
@@ -217,19 +209,18 @@ class MarketKnowledge:
             f"(given: {self.given_delay_text})."
         )
         said += [say_late(each, every) for each in found.late_options]
-        for (region, bucket), deviations in list(found.outliers.items())[-5:]:
-            where = f" in {region}" if region else ""
+        outliers = [each for each in found.outliers.items() if region in (None, each[0][0])]
+        for (where, bucket), off in outliers[-5:]:
+            label = self.config.buckets.label(bucket + self.first)
             said.append(
-                f"{self.config.buckets.label(bucket + self.first)}{where} was "
-                f"{abs(deviations):.1f} standard deviations "
-                f"{'above' if deviations > 0 else 'below'} what was expected, "
-                "and counted as 3.5."
+                f"{label}{f' in {where}' if where else ''} was {abs(off):.1f} standard deviations "
+                f"{'above' if off > 0 else 'below'} what was expected, and counted as 3.5."
             )
         return said + list(found.warnings)
 
-    def findings(self) -> list[str]:
+    def findings(self, region: str | None = None) -> list[str]:
         """What was found, for people."""
-        return self.sentences()
+        return self.sentences(region=region)
 
     @property
     def given_delay_text(self) -> str:
@@ -267,19 +258,12 @@ def deviation(low: float, high: float, level: float) -> float:
 def compare(
     rows: list[Estimate], base: int, level: float, removed: Collection[int] = ()
 ) -> list[Comparison]:
-    """Options compared as if their estimates were normal.
-
-    Args:
-        rows: The estimates.
-        base: The index of the status quo.
-        level: The confidence level of the intervals.
-        removed: The options that may not be shown.
-    """
+    """Options compared as if their estimates were normal, with that of index `base` and with each
+    other; those that were removed are no candidates for the best."""
     chances = _probabilities([row for row in rows if row.arm not in removed], level)
-    found = []
+    quo, found = rows[base], []
     for row in rows:
         chance = None if chances is None else chances.get(row.arm, 0.0)
-        quo = rows[base]
         if row is quo or row.mean is None or quo.mean is None or quo.mean <= 0:
             found.append(Comparison(chance))
             continue

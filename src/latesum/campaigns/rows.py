@@ -27,24 +27,16 @@ Shown = int | tuple[tuple[int, float], ...]
 
 
 class Observation(NamedTuple):
-    """A bucket of a region as it is known at a time.
-
-    Args:
-        region: The region; empty in a campaign without regions.
-        bucket: The bucket's number; those before the start are 0 and less.
-        rounds: Its rounds; None if they were not reported.
-        shown: What was really shown: an option's number, or the share of each of several.
-        total: Its total, where it is known by now.
-        state: Whether the total is known, may still come, or will never be known.
-        share: How much of the total was in when it was reported; the total is scaled up by it.
-    """
+    """A bucket of a region as it is known at a time; buckets before the start are 0 and less."""
 
     region: str
     bucket: int
     rounds: int | None
     shown: Shown
     total: float | None = None
+    #: Whether the total is known, may still come, or will never be known.
     state: Literal["known", "pending", "missing"] = "known"
+    #: How much of the total was in when it was reported; the total is scaled up by it.
     share: float = 1.0
 
 
@@ -64,9 +56,8 @@ def read_shown(text: object, options: tuple[str, ...]) -> Shown:
     ((0, 0.7), (1, 0.3))
     """
     pairs = _PAIR.findall(text) if isinstance(text, str) and text not in options else []
-    if not pairs or "".join(name + share for name, share in pairs).replace(" ", "") != re.sub(
-        r"[:,;\s]", "", str(text)
-    ):
+    in_pairs = "".join(name + share for name, share in pairs).replace(" ", "")
+    if not pairs or in_pairs != re.sub(r"[:,;\s]", "", str(text)):
         return options.index(known_name(text, options, "option"))
     shares: dict[int, float] = {}
     for name, share in pairs:
@@ -110,15 +101,10 @@ def read_history(
 ) -> tuple[Observation, ...]:
     """The buckets before the start, oldest first.
 
-    Args:
-        value: Rows with `bucket`, and `rounds`, `total` and `shown` where they are known.
-        options: The campaign's options.
-        status_quo: What a row without `shown` was shown.
-        buckets: The campaign's buckets; numbered ones are put in order, the last one is 0.
-        regions: The campaign's regions.
-        expected_rounds: For policies that need every bucket: those of a row without `rounds`. Then
-            buckets without a row, between the first one and the start, are taken to have shown
-            what the bucket before them did, with a total that is not known.
+    A row without `shown` showed the status quo; numbered buckets are put in order, the last is 0.
+    Policies need every bucket, and have `expected_rounds`: those of a row without `rounds`. Then
+    buckets without a row are taken to have shown what was shown last, with a total that is not
+    known.
     """
     if not isinstance(value, list | tuple):
         raise InvalidInput("the history is a list of rows, such as {'bucket': '2026-02-28', ...}.")
@@ -136,26 +122,21 @@ def read_history(
             raise InvalidInput(f"{buckets.label(row.bucket)}{where} is twice in the history.")
         found[row.bucket, row.region] = row
     rows = [found[place] for place in sorted(found)]
-    if rows and buckets.timed and expected_rounds is not None:
-        rows = _without_gaps(rows, expected_rounds)
     if not buckets.timed:
         numbers = sorted({row.bucket for row in rows})
-        order = {number: index - len(numbers) + 1 for index, number in enumerate(numbers)}
-        rows = [row._replace(bucket=order[row.bucket]) for row in rows]
-    return tuple(rows)
-
-
-def _without_gaps(rows: list[Observation], expected_rounds: int) -> list[Observation]:
-    by_bucket = {row.bucket: row for row in rows}
-    last = rows[0]
+        return tuple(
+            row._replace(bucket=numbers.index(row.bucket) - len(numbers) + 1) for row in rows
+        )
+    if not rows or expected_rounds is None:
+        return tuple(rows)
+    last, whole = rows[0], list[Observation]()
     if -last.bucket > MAX_ROWS:
         raise InvalidInput(f"a history begins at most {MAX_ROWS:,} buckets before the start.")
-    whole = []
     for bucket in range(last.bucket, 1):
         unknown = Observation("", bucket, expected_rounds, last.shown, None, "pending")
-        last = by_bucket.get(bucket, unknown)
+        last = found.get((bucket, ""), unknown)
         whole.append(last)
-    return whole
+    return tuple(whole)
 
 
 def _past_row(
@@ -178,31 +159,26 @@ def _past_row(
             f"{label} is not before the start, {buckets.label(1)}: leave it out of the history and "
             "record it once it is decided."
         )
-    shown = row.get("shown")
+    shown, rounds, total, region = (row.get(key) for key in ("shown", "rounds", "total", "region"))
     if shown is None and status_quo not in options:
         raise InvalidInput(
             f"say which option was shown in {label}, or which one is the status quo; a history "
             "has options only."
         )
-    credited = read_shown(status_quo if shown is None else shown, options)
-    rounds, total = row.get("rounds"), row.get("total")
+    if region and not regions:
+        raise InvalidInput("the history has regions, and the campaign has none; name its regions.")
+    if region is None and regions:
+        raise InvalidInput(f"say of which region {label} in the history is; {', '.join(regions)}.")
     where = f"of {shortened(label)} in the history"
     if rounds is not None:
         rounds = whole_number(rounds, f"the rounds {where}", at_least=1)
     if total is not None:
         total = finite_number(total, f"the total {where}", at_least=-1e15, at_most=1e15)
-    state: Literal["known", "pending"] = "pending" if total is None else "known"
-    return Observation(_region_of(row, regions, label), number, rounds, credited, total, state)
-
-
-def _region_of(row: Mapping[str, Any], regions: tuple[str, ...], label: str) -> str:
-    region = row.get("region")
-    if not regions:
-        if region:
-            raise InvalidInput(
-                "the history has regions, and the campaign has none; name its regions."
-            )
-        return ""
-    if region is None:
-        raise InvalidInput(f"say of which region {label} in the history is; {', '.join(regions)}.")
-    return known_name(region, regions, "region")
+    return Observation(
+        known_name(region, regions, "region") if regions else "",
+        number,
+        rounds,
+        read_shown(status_quo if shown is None else shown, options),
+        total,
+        "pending" if total is None else "known",
+    )

@@ -10,24 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.rows import Shown, largest_share, shown_of
-from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
+from latesum.policies.base import Purpose
+
+#: Who chose an option: the policy; no one asked (carried on); an operator, by a pause or a pin;
+#: the rest of a whole week; an operator, by the end of the campaign; it was reported afterwards.
+Source = Literal["policy", "carried", "paused", "pinned", "aligned", "finished", "reported"]
+#: What a record says about a total; one that is missing will never be known, which is not zero.
+RecordStatus = Literal["provisional", "final", "missing"]
 
 
 class Event(NamedTuple):
     """One line of the log.
 
-    Args:
-        sequence: Its place in the log.
-        at: When it was written.
-        kind: "decision", "record" or the name of an operator action.
-        bucket: The bucket that it is about, if it is about one.
-        body: What it says, as JSON values.
-        region: The region that it is about; empty if that is all, or the campaign has none.
+    Its `kind` is "decision", "record" or the name of an operator action; its `body` are JSON
+    values. Without a `region` it is about all of them.
     """
 
     sequence: int
@@ -45,19 +46,8 @@ Append = Callable[[datetime, str, int | None, dict[str, Any], str], Event]
 class Decision(NamedTuple):
     """The option for a bucket.
 
-    Args:
-        bucket: The bucket's number.
-        label: The bucket as people call it, such as a date.
-        option: The option to show.
-        arm: The option's number.
-        purpose: Why it is shown.
-        source: Where it comes from: the policy, an operator, what ran before, or the calendar.
-        rounds: The rounds that the policy asked for, where it was asked.
-        reason: Why, in a sentence.
-        at: When it was decided.
-        sequence: The place in the log; None if it is not there.
-        number: The bucket in which the block began that this decision is a part of.
-        region: The region that it is for; empty in a campaign without regions.
+    `arm` is the option's number, `rounds` are those that the policy asked for, `number` is the
+    bucket in which the block began that this is a part of, and `sequence` the place in the log.
     """
 
     bucket: int
@@ -74,20 +64,30 @@ class Decision(NamedTuple):
     region: str = ""
 
     def body(self) -> dict[str, Any]:
-        """As the log keeps it."""
-        kept = {name: getattr(self, name) for name in ("label", "purpose", "number", "source")}
-        return {**kept, "option": self.arm, "rounds": self.rounds, "reason": self.reason}
+        """As the log keeps it; `decision_of` is the opposite."""
+        kept = ("label", "purpose", "number", "source", "rounds", "reason")
+        return {**{name: getattr(self, name) for name in kept}, "option": self.arm}
+
+
+def decision_of(event: Event, options: tuple[str, ...]) -> Decision:
+    """The decision that an event of the log holds."""
+    assert event.bucket is not None
+    arm = event.body["option"]
+    named = {**event.body, "option": options[arm], "arm": arm}
+    return Decision(
+        bucket=event.bucket, at=event.at, sequence=event.sequence, region=event.region, **named
+    )
 
 
 @dataclass
 class Value:
-    """What is recorded for a bucket. `reports` are all totals in use since, oldest first, each
-    with the time at which it was known."""
+    """What is recorded for a bucket."""
 
     rounds: int | None = None
     total: float | None = None
     status: RecordStatus = "provisional"
     shown: Shown | None = None
+    #: All totals in use since, oldest first, each with the time at which it was known.
     reports: list[tuple[datetime, float]] = field(default_factory=list)
     #: When the newest total became known, and when the value was last said to be final.
     known_at: datetime | None = None
@@ -106,10 +106,8 @@ class Value:
         if body["verdict"] == "too late":
             self.late.add(said(body))
             return
-        if body["verdict"] == "revised":
-            self.revisions += 1
-        if "rounds" in body:
-            self.rounds = body["rounds"]
+        self.revisions += body["verdict"] == "revised"
+        self.rounds = body.get("rounds", self.rounds)
         if "shown" in body:
             self.shown = shown_of(body["shown"])
         if "status" in body:
@@ -125,17 +123,16 @@ class Value:
 
 
 def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
-    """What a record says, without who said it."""
+    """What a record says, without who said it and why."""
     return frozenset(
         (key, shown_of(value) if key == "shown" else value)
         for key, value in body.items()
-        if key != "by"
+        if key not in ("by", "reason")
     )
 
 
 class Pin(NamedTuple):
-    """An option that is to be shown in the next buckets, from the first one that is asked for
-    on."""
+    """An option that is to be shown in the next buckets, from the first that is asked for on."""
 
     arm: int
     left: int
@@ -202,8 +199,7 @@ class CampaignState:
         return self.values.get(bucket) or Value()
 
     def shown(self, bucket: int) -> int:
-        """What was really shown: as recorded, otherwise as decided; of several the largest
-        share."""
+        """What was really shown, as recorded or else as decided; of several the largest share."""
         return largest_share(self.shares(bucket))
 
     def shares(self, bucket: int) -> Shown:
@@ -216,7 +212,13 @@ class CampaignState:
         assert event.sequence == (1 if self.newest is None else self.newest.sequence + 1)
         self.newest = event
         for part in self.parts_of(event.region):
-            part._apply(event)
+            if event.kind == "decision":
+                part._apply_decision(event)
+            elif event.kind == "record":
+                assert event.bucket is not None
+                part.values.setdefault(event.bucket, Value()).take(event.at, event.body)
+            else:
+                part._apply_action(event)
         if "" not in self.parts and event.kind != "record":
             self._sum_up(event)
 
@@ -224,15 +226,6 @@ class CampaignState:
         """Write a decision down, and take it in."""
         at, bucket, region = decision.at, decision.bucket, decision.region
         self.apply(append(at, "decision", bucket, decision.body(), region))
-
-    def _apply(self, event: Event) -> None:
-        if event.kind == "decision":
-            self._apply_decision(event)
-        elif event.kind == "record":
-            assert event.bucket is not None
-            self.values.setdefault(event.bucket, Value()).take(event.at, event.body)
-        else:
-            self._apply_action(event)
 
     def _apply_decision(self, event: Event) -> None:
         assert event.bucket is not None
@@ -256,8 +249,7 @@ class CampaignState:
                 self.paused = event
             case "resume":
                 self.paused = None
-                if not body.get("pin_goes_on", False):
-                    self.pin = None
+                self.pin = self.pin if body.get("pin_goes_on") else None
             case "pin":
                 self.pin = Pin(body["option"], body["buckets"], body["reason"])
             case "unpin":
@@ -266,8 +258,7 @@ class CampaignState:
                 self.removed.setdefault(body["option"], (self.last or 0) + 1)
                 if self.pin is not None and self.pin.arm == body["option"]:
                     self.pin = None
-            case "restore-option":
-                # The policy goes on as if the option had never been away.
+            case "restore-option":  # the policy goes on as if it had never been away
                 self.removed.pop(body["option"], None)
             case "finish":
                 self.finished = event
@@ -304,34 +295,13 @@ class CampaignState:
         """What a decision or an action in a region, or in all, means for a campaign of several."""
         if event.kind != "decision":
             self.actions.append(event)
-        parts = list(self.parts.values())
-        first = parts[0]
+        first, *others = self.parts.values()
         self.config, self.finished, self.archived = first.config, first.finished, first.archived
         self.file_form = first.file_form
-        self.paused = first.paused if all(part.paused for part in parts) else None
-        self.pin = first.pin if all(part.pin for part in parts) else None
+        self.paused = first.paused if all(part.paused for part in others) else None
+        self.pin = first.pin if all(part.pin for part in others) else None
         self.removed = {
             arm: since
             for arm, since in first.removed.items()
-            if all(arm in part.removed for part in parts)
+            if all(arm in part.removed for part in others)
         }
-
-
-def decision_of(event: Event, options: tuple[str, ...]) -> Decision:
-    """The decision that an event of the log holds."""
-    body = event.body
-    assert event.bucket is not None
-    return Decision(
-        event.bucket,
-        body["label"],
-        options[body["option"]],
-        body["option"],
-        body["purpose"],
-        body["source"],
-        body["rounds"],
-        body["reason"],
-        event.at,
-        event.sequence,
-        body["number"],
-        event.region,
-    )

@@ -13,9 +13,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from latesum.campaigns.health import Finding
+from latesum.campaigns.health import Finding, HealthLevel
 from latesum.campaigns.view import BucketRow, Status
-from latesum.campaigns.vocabulary import HealthLevel
 
 COLOURS = ("blue", "dark_orange3", "green4", "magenta", "red", "cyan", "yellow4", "grey50")
 _SIGNS = {"known": "█", "pending": "▒", "running": "▒", "missing": "×"}

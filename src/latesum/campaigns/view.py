@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from scipy.special import ndtri
 
@@ -22,16 +22,17 @@ from latesum.campaigns.describing import action_sentence
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
 from latesum.campaigns.knowledge import Knowledge, MarketKnowledge, deviation
 from latesum.campaigns.rows import shown_text
-from latesum.campaigns.state import CampaignState, Decision
-from latesum.campaigns.vocabulary import (
-    CampaignStatus,
-    OptionStatus,
-    Purpose,
-    RecordStatus,
-    Source,
-    TotalState,
-)
+from latesum.campaigns.state import CampaignState, Decision, RecordStatus, Source
+from latesum.policies.base import Purpose
 
+#: How a campaign is; one that is unreadable is in the store, and cannot be opened here.
+CampaignStatus = Literal[
+    "not begun", "running", "paused", "pinned", "finished", "archived", "unreadable"
+]
+#: How far a bucket's total is: the bucket runs, its total is awaited, known, or missing.
+TotalState = Literal["running", "pending", "known", "missing"]
+#: How an option does beside the others.
+OptionStatus = Literal["winner", "candidate", "behind", "removed"]
 #: The worth of a decision is given for this many days.
 WORTH_DAYS = 30
 

@@ -25,8 +25,7 @@ from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.deciding import bucket_to_decide
 from latesum.campaigns.state import Decision
 from latesum.campaigns.store import Store, Stored
-from latesum.campaigns.view import Status, unreadable_status
-from latesum.campaigns.vocabulary import CampaignStatus
+from latesum.campaigns.view import CampaignStatus, Status, unreadable_status
 from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
 from latesum.service.errors import Refused

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import httpx
 
     from latesum.campaigns.recording import Recorded
-    from latesum.campaigns.vocabulary import Purpose
     from latesum.files import FileForm
+    from latesum.policies.base import Purpose
 
 #: The token, unless it is handed over; never an argument of a command, which others can see.
 TOKEN_VARIABLE = "LATESUM_TOKEN"

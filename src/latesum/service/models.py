@@ -21,9 +21,8 @@ from pydantic import (
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.campaigns.health import Finding
 from latesum.campaigns.recording import Recorded
-from latesum.campaigns.state import Decision, Event
-from latesum.campaigns.view import OptionView, Status
-from latesum.campaigns.vocabulary import CampaignStatus, RecordStatus
+from latesum.campaigns.state import Decision, Event, RecordStatus
+from latesum.campaigns.view import CampaignStatus, OptionView, Status
 from latesum.service.errors import ErrorAnswer
 
 #: More than any campaign counts, and small enough for every store and every float.

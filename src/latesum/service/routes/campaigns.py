@@ -13,8 +13,7 @@ from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
 from latesum.campaigns.describing import describe_event
 from latesum.campaigns.tables import TableName
-from latesum.campaigns.view import Status
-from latesum.campaigns.vocabulary import CampaignStatus
+from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.service import models
 from latesum.service.cache import (

@@ -20,8 +20,7 @@ from latesum.campaigns.buckets import span_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.state import Decision
 from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
-from latesum.campaigns.view import Status
-from latesum.campaigns.vocabulary import CampaignStatus
+from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import UnknownCampaign
 from latesum.service.auth import cookie_name, read_secret
 from latesum.service.cache import (
