@@ -2,7 +2,6 @@
 
     python benchmarks/markets.py            # about a quarter of a minute
     python benchmarks/markets.py --quick    # a few seconds
-    python docs/tables.py --take market-speed-results    # into docs/results and the pages
 
 The rows are those of a market that the rule itself has played: three options, totals two days late,
 28 days of history and 90 days (with 20 and 100 regions 30 days were played, by an equal split). A

@@ -2,7 +2,6 @@
 
     pip install 'latesum[server,benchmarks]'
     python benchmarks/service.py
-    python docs/tables.py --take service-results             # into docs/results and the pages
 
 The service is a process of its own on loopback; the client (aiohttp, 16 connections) shares the
 machine's cores with it. Records are acknowledged after a full synchronisation of SQLite's log to
@@ -440,7 +439,7 @@ def main() -> None:
     else:
         print(f"Optuna's ask/tell on SQLite: {optuna:.1f} a second")
         print(f"durable records over Optuna: {found['records_over_optuna']:.1f} times")
-    print(f"Written to {path}; `python docs/tables.py --take {given.out}` takes it into the pages.")
+    print(f"Written to {path}.")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """How far a reader has to walk: functions, files and changes of file of four jobs.
 
     python benchmarks/walks.py [FOLDER]
-    python docs/tables.py --take walks-results    # into docs/results and the pages
 
 Functions of latesum are taken in the order in which they are first called, as one who follows the
 code would read them; a comprehension or lambda is read with the function around it. "Changes" is

@@ -1,19 +1,16 @@
-"""Numbers of studies, from their results into the pages: none is typed by hand.
+"""Tables of the pages, made from the results of studies: no measured number is typed by hand.
 
     latesum sweep examples/headline.toml
-    python studies/safety.py --policy flow
-    python docs/tables.py --take headline-results safety-results  # summaries into docs/results
-    python docs/tables.py                                         # the tables into the pages
-    python docs/tables.py --check                                 # are they what the results say?
+    python docs/tables.py --take headline-results   # its summary into docs/results
+    python docs/tables.py                           # the tables into the pages
+    python docs/tables.py --check                   # are they what the results say?
 
-A table stands in a page between `<!-- table: NAME -->` and `<!-- end of table -->`, a single number
-in a sentence between `<!-- value: NAME -->` and `<!-- end -->`.
+A table stands in a page between `<!-- table: NAME -->` and `<!-- end of table -->`.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -24,22 +21,15 @@ from latesum.experiments.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
-#: The summaries that studies leave in their folders, and the columns that say what a row is about.
+#: The summaries that studies leave in their folders, and the columns that identify a row.
 SUMMARIES = {
     "safety.csv": ("policy", "law", "given", "horizon", "seed"),
-    "coverage.csv": ("policy", "arms", "delay", "level"),
     "markets.csv": ("table", "world", "policy"),
     "ratios.csv": ("figure", "curve"),
     "speed.csv": ("what",),
-    "service.csv": ("buckets",),
-    "fits.csv": ("kind", "statistic"),
-    "tails.csv": ("years", "triangles"),
     "price.csv": ("arms", "delay"),
-    "market-speed.csv": ("what",),
-    "walks.csv": ("job",),
 }
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
-_VALUE = re.compile(r"(<!-- value:\s+([\w-]+) -->).*?(<!-- end -->)", re.DOTALL)
 
 #: A row of results: numbers where a cell is one, otherwise text.
 Row = dict[str, Any]
@@ -79,8 +69,7 @@ def _take_sweep(path: Path) -> None:
 
 
 def _rows(file: str) -> list[Row]:
-    """The rows of a file of results; none where a table is computed."""
-    found = read_summary(RESULTS / f"{file}.csv") if file else []
+    found = read_summary(RESULTS / f"{file}.csv")
     return [{name: _value(text) for name, text in row.items()} for row in found]
 
 
@@ -105,19 +94,13 @@ def _cell(template: str, row: Row | None) -> str:
 
 
 def _markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table without columns that are empty everywhere; those of numbers are on the right."""
-    kept = [
-        place
-        for place in range(len(columns))
-        if not place or any(line[place] not in ("", "–") for line in lines)
-    ]
+    """A table; columns of numbers are on the right."""
     numbers = re.compile(r"(–|[-+]?[\d.,]+( .*|%|\*\*)?)?|\*\*[\d.].*")
     marks = [
-        "---:" if place and all(numbers.fullmatch(line[place]) for line in lines) else "---"
-        for place in kept
+        "---:" if index and all(numbers.fullmatch(line[index]) for line in lines) else "---"
+        for index in range(len(columns))
     ]
-    texts = [[row[place] for place in kept] for row in (columns, *lines)]
-    shown = ["| " + " | ".join(row) + " |" for row in texts]
+    shown = ["| " + " | ".join(row) + " |" for row in (columns, *lines)]
     return "\n".join([shown[0], "|" + "|".join(marks) + "|", *shown[1:]]) + "\n"
 
 
@@ -129,66 +112,58 @@ def listed(where: Callable[[Row], bool] = lambda row: True, **columns: str) -> S
     )
 
 
-def pivot(
-    template: str,
-    *,
-    line: str = "problem",
-    column: str = "policy",
-    heading: str = "",
-    where: Callable[[Row], bool] = lambda row: True,
-    lines: Mapping[Any, str] | None = None,
+def regrets(
+    template: str = "{mean:,.0f} ± {standard_error:,.0f}",
+    heading: str = "mean regret ± standard error",
     columns: Mapping[str, str] | None = None,
 ) -> Shown:
-    """A line per value of one column, a column per value of another: all, or those named."""
+    """One line per problem, one column per policy: all, or those named."""
 
     def shown(rows: Rows) -> str:
-        found = {(row[line], row[column]): row for row in rows if where(row)}
-        down = lines or {each: each for each, _ in found}
-        across = columns or {each: each for _, each in found}
+        found = {(row["problem"], row["policy"]): row for row in rows}
+        across = columns or {policy: policy for _, policy in found}
         return _markdown(
             [heading, *across.values()],
             [
-                [words, *(_cell(template, found.get((key, each))) for each in across)]
-                for key, words in down.items()
+                [problem, *(_cell(template, found.get((problem, each))) for each in across)]
+                for problem in dict.fromkeys(problem for problem, _ in found)
             ],
         )
 
     return shown
 
 
-# Regret.
+# The tables.
 
-REGRET = "{mean:,.0f} ± {standard_error:,.0f}"
-_HEADING = "mean regret ± standard error"
-_STARRED = {"QPM-D, UCB1": "QPM-D, UCB1 \\*", "QPM-D, KL-UCB++": "QPM-D, KL-UCB++ \\*"}
-_HEADLINE = {name: name for name in ("Unmix", "Flow", "ODAAF")} | _STARRED
-
-
-def _of(rows: Rows, **about: object) -> Row:
-    """The row that is about this."""
-    return next(row for row in rows if all(row[name] == each for name, each in about.items()))
-
-
-def given_status_quo(rows: Rows) -> str:
-    """What Flow loses by what it is given of the status quo, over three orders of the arms."""
-    lines = []
-    for policy, ending, words in (
-        ("given that nothing ran", " ran", "nothing"),
-        ("given that something ran", " ran", '"other"'),
-        ("given what is true", " ran", "the arm that ran"),
-        ("given what is true", " of its totals", "that arm, and 28 days of its totals"),
-        ("given what is true", " first", "that nothing ran, where nothing did"),
-    ):
-        found = [row for row in rows if row["policy"] == policy and row["problem"].endswith(ending)]
-        # Between orders regret differs too, which is no error of the mean.
-        mean = sum(row["mean"] for row in found) / len(found)
-        error = math.hypot(*(row["standard_error"] for row in found)) / len(found)
-        runs = sum(row["runs"] for row in found)
-        lines.append([words, f"{mean:,.0f} ± {error:,.0f}", f"{runs:,}"])
-    return _markdown(["`Flow` is given", "regret", "runs"], lines)
+_HEADLINE = {name: name for name in ("Unmix", "Flow", "ODAAF")} | {
+    "QPM-D, UCB1": "QPM-D, UCB1 \\*",
+    "QPM-D, KL-UCB++": "QPM-D, KL-UCB++ \\*",
+}
+_GIVEN = {1: "its mean", 0.5: "half of its mean", 2: "twice its mean", "nothing": "nothing"}
+_LAWS = {"usual": "10 to 100 rounds", "wide": "1 to 5,000 rounds"}
+#: Worlds of the study of markets.
+_WORLDS = {
+    "A": "A: one stream, 3 options, 2 days late, 600 sales a day, 90 days",
+    "B": "B: as A, 4 regions",
+    "D": "D: one stream, 5 options, 4 days late, 120 days",
+    "E": "E: 4 regions, 5 options, 4 days late, 30% background, 240 sales a day, 120 days",
+    "F": "F: 4 regions, 2 options, half a day late, 120 sales a day, 60 days",
+    "G": "G: 4 regions, 3 options, one 10% better, 2 days late, 240 sales a day, 60 days",
+}
 
 
-NEAR_ONE = "0.95 and 0.97, exponential(5000), T = 2·10⁶"
+def stuck(rows: Rows) -> str:
+    """Runs that converged to a worse arm, by policy, prior knowledge and mean delays."""
+    for row in rows:
+        row["words"] = _GIVEN.get(row["given"], f"{row['given']} times its mean")
+        row["law"] = _LAWS[row["law"]]
+    return listed(
+        policy="`{policy}`",
+        given_of_the_delay="{words}",
+        mean_delays="{law}",
+        stuck="{stuck:,} of {runs:,}",
+        upper_limit_of_the_rate="{upper_limit:.2g}",
+    )(rows)
 
 
 def prices(rows: Rows) -> str:
@@ -204,134 +179,23 @@ def prices(rows: Rows) -> str:
     return _markdown(["", "W", *columns], lines)
 
 
-def flow_wrong(rows: Rows) -> str:
-    """How many runs of Flow ended on another arm than the best, with means near 1."""
-    row = _of(rows, problem=NEAR_ONE, policy="Flow")
-    return f"{round(row['runs'] * (1 - row['ended_on_best']))} of {row['runs']}"
-
-
-# Safety and coverage.
-
-GIVEN = {1: "its mean", 0.5: "half of its mean", 2: "twice its mean", "nothing": "nothing"}
-LAWS = {"usual": "mean delays of 10 to 100 rounds", "wide": "mean delays of 1 to 5,000 rounds"}
-ARMS = {
-    "2a": "two arms",
-    "10lin": "ten in a line",
-    "conv5": "five conversion rates",
-    "near one": "near 1",
-    "beta": "Beta",
-}
-DELAYS = {
-    "uniform": "uniform(0, 100)",
-    "constant": "constant(50)",
-    "two points": "half at once, half 100 later",
-    "late few": "5% at 500",
-    "exponential": "exponential(50)",
-    "pareto": "pareto(1.5, 50)",
-}
-
-
-def stuck(*policies: str, laws: Sequence[str] = tuple(LAWS)) -> Shown:
-    """Runs that converged to a worse arm, by policy, prior knowledge and law of problems."""
-
-    def shown(rows: Rows) -> str:
-        chosen = [row for row in rows if row["law"] in laws and row["policy"] in policies]
-        for row in chosen:
-            row["words"] = GIVEN.get(row["given"], f"{row['given']} times its mean")
-            row["law"] = LAWS[row["law"]]
-        return listed(
-            policy="`{policy}`",
-            given_of_the_delay="{words}",
-            random_problems_with="{law}",
-            stuck="{stuck:,} of {runs:,}",
-            upper_limit_of_the_rate="{upper_limit:.2g}",
-        )(chosen)
-
-    return shown
-
-
-def worst_misses(rows: Rows) -> str:
-    """How often Flow's 95% intervals miss, by delay, on the worst of the problems."""
-    lines = []
-    for delay, law in DELAYS.items():
-        cells = [law]
-        for policy in ("flow", "flow, look-ahead"):
-            here = [
-                row
-                for row in rows
-                if (row["policy"], row["delay"], row["level"]) == (policy, delay, 0.95)
-            ]
-            for name in ("missed", "worst"):
-                most = max((row[name] for row in here), default=math.nan)
-                cells.append("–" if math.isnan(most) else f"{most:.1%}")
-        lines.append(cells)
-    one = "worst arm and time"
-    return _markdown(["delay", "Flow misses", one, "with look-ahead", one], lines)
-
-
-def misses(rows: Rows) -> str:
-    """How often Unmix's 95% intervals miss, in percent, by prior knowledge, delay and arms."""
-    knowledge = {"unmix, law known": "the law", "unmix": "the mean", "unmix-untold": "nothing"}
-    at_95 = [
-        row | {"case": (row["policy"], row["delay"]), "percent": 100 * row["missed"]}
-        for row in rows
-        if row["level"] == 0.95
-    ]
-    cases = {
-        (policy, delay): f"{words}, {law}"
-        for policy, words in knowledge.items()
-        for delay, law in DELAYS.items()
-    }
-    lines = {case: words for case, words in cases.items() if any(case == r["case"] for r in at_95)}
-    table = pivot("{percent:.1f}", line="case", column="arms", lines=lines, columns=ARMS)
-    return table(at_95).replace("|  |", "| given, delay |", 1)
-
-
-# The paper, speed and markets.
-
-
 def end_ratios(rows: Rows) -> str:
     """How many of the paper's end ratios agree, by figure."""
     lines = []
     for figure in dict.fromkeys(row["figure"] for row in rows):
         own = [row for row in rows if row["figure"] == figure]
         furthest = max(own, key=lambda row: abs(float(row["errors_apart"])))
-        lines.append([f"{figure}", agreeing(own), f"{furthest['errors_apart']:+.2f}"])
-        lines[-1].append(f"{furthest['curve']}")
-    columns = ["figure", "end ratios that agree", "largest difference in standard errors", "of"]
+        agree = f"{sum(row['verdict'] == 'agrees' for row in own)} of {len(own)}"
+        apart = f"{furthest['errors_apart']:+.2f}"
+        lines.append([f"{figure}", agree, apart, f"{furthest['curve']}"])
+    columns = ["figure", "end ratios that agree", "largest difference in standard errors", "curve"]
     return _markdown(columns, lines)
 
 
-def agreeing(rows: Rows) -> str:
-    """How many of the paper's end ratios agree."""
-    return f"{sum(row['verdict'] == 'agrees' for row in rows)} of {len(rows)}"
-
-
-def over_optuna(rows: Rows) -> str:
-    """The slowest of the durable records over Optuna's ask/tell."""
-    return f"{min(row['records_per_second'] / row['optuna_per_second'] for row in rows):.0f} times"
-
-
-def in_short(row: Row) -> bool:
-    """Whether the README shows this of speed."""
-    return bool(row["what"].startswith(("odaaf-b", "flow,", "unmix", "QPM-D with UCB1")))
-
-
-#: Worlds of the study of markets, in words.
-WORLDS = {
-    "A": "A: one stream, 3 options, 2 days late, 600 sales a day, 90 days",
-    "B": "B: as A, 4 regions",
-    "D": "D: one stream, 5 options, 4 days late, 120 days",
-    "E": "E: 4 regions, 5 options, 4 days late, 30% background, 240 sales a day, 120 days",
-    "F": "F: 4 regions, 2 options, half a day late, 120 sales a day, 60 days",
-    "G": "G: 4 regions, 3 options, one 10% better, 2 days late, 240 sales a day, 60 days",
-}
-
-
-def market(table: str) -> Shown:
+def market(name: str) -> Shown:
     """Rows of the market model in a table of the study of markets."""
     shown = listed(
-        lambda row: row["table"] == table and row["policy"] == "switchback",
+        lambda row: row["table"] == name and row["policy"] == "switchback",
         world="{world}",
         regret="{of_split:.2f} ± {error:.2f}",
         ends_on_the_best="{ends_best:.0%}",
@@ -340,83 +204,41 @@ def market(table: str) -> Shown:
         runs="{runs}",
     )
     return lambda rows: shown(
-        [row | {"world": WORLDS.get(row["world"], row["world"])} for row in rows]
+        [row | {"world": _WORLDS.get(row["world"], row["world"])} for row in rows]
     )
 
 
-speeds = listed(what="{what}", figure="{figure}", command="{command}")
-_FLOW = pivot(
-    REGRET + " ({percentile_99:,.0f})",
-    line="policy",
-    column="problem",
-    lines={name: f"`{name}`" for name in ("Flow", "Flow, look-ahead")},
-    where=lambda row: row["problem"] != NEAR_ONE,
-)
-_SERVICE = listed(
-    log="{buckets:,} buckets",
-    option_for_now="{options_per_second:,} per second",
-    its_99th_percentile="{options_p99_ms:.1f} ms",
-    durable_records="{records_per_second:,} per second",
-    their_99th_percentile="{records_p99_ms:.1f} ms",
-)
-_TAILS = listed(
-    years="{years}",
-    triangles="{triangles}",
-    latesum="{latesum:.4f}",
-    chainladder="{chainladder:.4f}",
-)
-#: The file of each table and number, and what makes it; a table that is not here is a sweep's.
+#: The file of each table, and what makes it.
 TABLES: dict[str, tuple[str, Shown]] = {
-    "headline": ("headline", pivot(REGRET, heading=_HEADING, columns=_HEADLINE)),
-    "regret": ("regret", pivot(REGRET + " ({runs:,})", heading=_HEADING + " (runs)")),
-    "ars-constants": ("ars", pivot(REGRET, heading=_HEADING)),
-    "flow-policies": ("flow", _FLOW),
-    "given-status-quo": ("status_quo", given_status_quo),
-    "price": ("price", prices),
-    "safety": ("safety", stuck("flow", "unmix")),
-    "safety-unmix": ("safety", stuck("unmix", laws=["wide"])),
-    "coverage": ("coverage", misses),
-    "coverage-flow": ("coverage", worst_misses),
-    "fit-limits": (
-        "fits",
-        pivot("{covered:.3f} / {least:.3f}", line="kind", column="statistic", heading="data"),
+    "headline": ("headline", regrets(columns=_HEADLINE)),
+    "regret": (
+        "regret",
+        regrets(
+            "{mean:,.0f} ± {standard_error:,.0f} ({runs:,})", "mean regret ± standard error (runs)"
+        ),
     ),
-    "tail-errors": ("tails", _TAILS),
+    "ars-constants": ("ars", regrets()),
+    "price": ("price", prices),
+    "safety": ("safety", stuck),
     "end-ratios": ("ratios", end_ratios),
-    "speed": ("speed", speeds),
-    "in-short": ("speed", lambda rows: speeds([row for row in rows if in_short(row)])),
-    "service": ("service", _SERVICE),
-    "walks": (
-        "walks",
-        listed(job="{job}", functions="{functions}", files="{files}", changes_of_file="{changes}"),
+    "speed": (
+        "speed",
+        listed(lambda row: not row["what"].startswith("Flow, "), what="{what}", figure="{figure}"),
     ),
     "market-worlds": ("markets", market("worlds")),
     "market-late": ("markets", market("late options")),
-    "market-speed": ("market-speed", listed(work="{what}", CPU_time="{cpu_ms:.1f} ms")),
-}
-VALUES: dict[str, tuple[str, Shown]] = {
-    "agreeing": ("ratios", agreeing),
-    "over-optuna": ("service", over_optuna),
-    "flow-wrong": ("flow", flow_wrong),
 }
 
 
 def table(name: str) -> str:
     """One table, as Markdown."""
-    file, shown = TABLES.get(name, (name, pivot(REGRET, heading=_HEADING)))
-    return shown(_rows(file))
-
-
-def value(name: str) -> str:
-    """One number, as text."""
-    file, shown = VALUES[name]
+    file, shown = TABLES[name]
     return shown(_rows(file))
 
 
 def written(text: str) -> str:
-    """A page with its tables and numbers as the results have them."""
-    text = _TABLE.sub(lambda place: place[1] + "\n" + table(place[2]) + "\n" + place[3], text)
-    return _VALUE.sub(lambda place: place[1] + value(place[2]) + place[3], text)
+    """A page with its tables as the results have them."""
+    return _TABLE.sub(lambda mark: mark[1] + "\n" + table(mark[2]) + "\n" + mark[3], text)
 
 
 def pages() -> list[Path]:

@@ -176,7 +176,7 @@ def _average(curve, lag):
 
 
 @pytest.mark.parametrize(("years", "most", "judged"), [(1, 0.005, 8), (2, 0.011, 6), (3, 0.012, 6)])
-def test_tails_in_hindsight(years, most, judged, monkeypatch, keep):
+def test_tails_in_hindsight(years, most, judged, monkeypatch):
     """Eight triangles, cut off one, two and three years earlier, as far as they are not refused.
 
     The root mean square of the error in log growth is 0.0038, 0.0098 and 0.0102; that of chainladder's exponential tail for
@@ -193,34 +193,20 @@ def test_tails_in_hindsight(years, most, judged, monkeypatch, keep):
         theirs.append(exponential_tail(name, years))
     assert len(ours) == judged
     error = root_mean_square(ours)
-    judged_words = "8" if judged == len(HINDSIGHT) else f"{judged} that are not refused"
-    keep_tails(keep, years, judged_words, ours, theirs)
     assert error < most
     assert error < root_mean_square(theirs)
     assert abs(np.mean(ours)) < most / 2  # neither too long nor too short, on the whole
 
 
-def test_tails_that_would_be_refused(monkeypatch, keep):
+def test_tails_that_would_be_refused(monkeypatch):
     """All eight: 0.0038, 0.0125 and 0.0514, against 0.0048, 0.0094 and 0.0259. So refusing is right."""
     monkeypatch.setattr(result, "MAX_UNSEEN", 0.9)
     monkeypatch.setattr(result, "RESAMPLES", 2)
     for years, most in ((2, 0.015), (3, 0.06)):
         ours = [hindsight(name, years) for name in HINDSIGHT]
         theirs = [exponential_tail(name, years) for name in HINDSIGHT]
-        keep_tails(keep, years, "all 8", ours, theirs)
         assert root_mean_square(ours) < most
         assert root_mean_square(theirs) < root_mean_square(ours)
-
-
-def keep_tails(keep, years, triangles, ours, theirs):
-    """For the table in docs/development/testing.md."""
-    errors = {"latesum": root_mean_square(ours), "chainladder": root_mean_square(theirs)}
-    row = {
-        "years": years,
-        "triangles": triangles,
-        **{name: float(error) for name, error in errors.items()},
-    }
-    keep("tails.csv", [row], same=("years", "triangles"))
 
 
 def root_mean_square(errors):

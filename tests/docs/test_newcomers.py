@@ -9,9 +9,13 @@ import importlib.util
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pytest
 
@@ -20,23 +24,6 @@ from latesum._compile import cache_folder
 from warm_command import warm_command
 
 ROOT = Path(__file__).parents[2]
-RUN = [
-    "README.md",
-    "docs/start/researcher.md",
-    "docs/start/practitioner.md",
-    "docs/how-to/other-libraries.md",
-]
-#: What the default run makes shorter; everything is run as it stands with the slow tests.
-QUICK = {
-    "docs/start/practitioner.md": {
-        "--quick --replications 40": "--quick --replications 20 --policies 'unmix,half test'"
-    }
-}
-#: What must be among the answers.
-SAID = {
-    "docs/start/practitioner.md": ("GO", "2026-03-05: ", "All rows were taken in", "offers.html")
-}
-#: The how-to guides: what their reader has already, and what is made shorter for the test.
 NOW = "export LATESUM_DATABASE_URL=shop.db LATESUM_NOW=2026-03-02T08:00"
 SET_UP = "--every day --start 2026-03-02 --time-basis arrival --expected-rounds 5000"
 PLAN = (
@@ -44,41 +31,92 @@ PLAN = (
     '--run-for "8 weeks" --quick --replications 20 --out plan.json'
 )
 ROWS = "date,rounds,total\\n2026-03-02,5000,140\\n"
-HAD = {
-    "restated-totals": f"""{NOW}
+
+
+class Page(NamedTuple):
+    """How a page is followed."""
+
+    #: What must be among the answers.
+    said: tuple[str, ...] = ()
+    #: What its reader has already.
+    before: str = ""
+    #: What the default run makes shorter; the slow tests run everything as it stands.
+    quick: Mapping[str, str] = MappingProxyType({})
+    #: What is made shorter in all tests.
+    shorter: Mapping[str, str] = MappingProxyType({})
+    slow: bool = False
+
+
+PAGES = {
+    "README.md": Page(
+        ("All rows were taken in", "a gift"),
+        "export LATESUM_DATABASE_URL=shop.db LATESUM_NOW=2026-03-04T08:00",
+    ),
+    "docs/start/researcher.md": Page(),
+    "docs/start/practitioner.md": Page(
+        ("GO", "2026-03-05: ", "All rows were taken in", "offers.html"),
+        quick={
+            "--quick --replications 40": "--quick --replications 20 --policies 'unmix,half test'"
+        },
+    ),
+    "docs/start/engineer.md": Page(
+        ('"option": "', '"verdict"', "4980,96"), "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT"
+    ),
+    "docs/how-to/other-libraries.md": Page(),
+    "docs/how-to/restated-totals.md": Page(
+        ("revised",),
+        f"""{NOW}
         latesum campaign new offers --options "red,blue" {SET_UP} && latesum campaign next
         export LATESUM_NOW=2026-03-03T08:00
         printf "date,rounds,total\\n2026-03-02,5000,90\\n" > early.csv
         latesum campaign import early.csv && printf "{ROWS}" > report.csv""",
-    "unknown-delay": f"cp {ROOT}/examples/plan/delays.csv .",
-    "regions": f"""{NOW}
+        slow=True,
+    ),
+    "docs/how-to/unknown-delay.md": Page(
+        ("Delays from 600 single delays",),
+        f"cp {ROOT}/src/latesum/delays/data/delays.csv .",
+        slow=True,
+    ),
+    "docs/how-to/regions.md": Page(
+        ("offers-south",),
+        f"""{NOW}
         {PLAN}
         printf "date,region,rounds,total\\n2026-03-02,north,5000,140\\n" > totals.csv
         printf "{ROWS}" > north.csv""",
-    "compare-with-odaaf": "",
-    "status-quo": f"""{NOW}
-        python3 -c "print('date,rounds,total'); [print(f'2026-02-{{d:02d}},5000,150') for d in range(1, 29)]" > past.csv""",
-}  # fmt: skip
+        slow=True,
+    ),
+    "docs/how-to/compare-with-odaaf.md": Page(
+        ("mine:MyPolicy",),
+        shorter={
+            "--replications 200": "--replications 2",
+            "--horizon 250000": "--horizon 20000",
+            "latesum sweep mine.toml": "sed -i 's/^replications.*/replications = 1/' mine.toml && "
+            "latesum sweep mine.toml --workers 1",
+        },
+        slow=True,
+    ),
+    "docs/how-to/status-quo.md": Page(
+        ("plan.json",),
+        f"""{NOW}
+        (echo date,rounds,total; for day in $(seq -w 28); do echo 2026-02-$day,5000,150; done) > past.csv""",
+        shorter={
+            '--history "4 weeks" --out': '--history "4 weeks" --quick --replications 20 --out'
+        },
+        slow=True,
+    ),
+}
 #: Guides whose commands are run by the tests of what they are about; here they are parsed.
 LONG = {"plan", "campaign", "service", "experiments", "benchmark"}
-SHORTER = {
-    "--replications 200": "--replications 2",
-    "--horizon 250000": "--horizon 20000",
-    "latesum sweep mine.toml": "sed -i 's/^replications.*/replications = 1/' mine.toml && latesum sweep mine.toml --workers 1",
-    '--history "4 weeks" --out': '--history "4 weeks" --quick --replications 20 --out',
-}
-ANSWERS = {
-    "restated-totals": "revised",
-    "unknown-delay": "Delays from 600 single delays",
-    "regions": "offers-south",
-    "compare-with-odaaf": "mine:MyPolicy",
-    "status-quo": "plan.json",
-}
-NAMED = [
-    *RUN,
-    *(f"docs/{page}.md" for page in ("start/install", "concepts/limits", "research/results")),
-    *(f"docs/how-to/{path.name}" for path in sorted((ROOT / "docs" / "how-to").glob("*.md"))),
-]
+NAMED = sorted(
+    {
+        "README.md",
+        *(
+            path.relative_to(ROOT).as_posix()
+            for folder in ("start", "how-to", "concepts", "research")
+            for path in (ROOT / "docs" / folder).glob("*.md")
+        ),
+    }
+)
 
 
 def _text(page):
@@ -87,8 +125,9 @@ def _text(page):
 
 def _blocks(page):
     """The fenced blocks that are code or commands, in order, without what installs."""
+    text = re.sub(r"^   (?! )", "", _text(page), flags=re.MULTILINE)
     for language, block in re.findall(
-        r"^```(python|bash)\n(.*?)^```", _text(page), re.DOTALL | re.MULTILINE
+        r"^```(python|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE
     ):
         kept = "\n".join(line for line in block.splitlines() if not line.startswith("pip install"))
         if kept.strip():
@@ -117,64 +156,62 @@ def place(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("page", "shorter"),
-    [
-        *((page, QUICK.get(page, {})) for page in RUN),
-        *(pytest.param(page, {}, marks=pytest.mark.slow) for page in QUICK),
-    ],
-)
-def test_what_stands_there_runs(page, shorter, place):
-    blocks = list(_blocks(page))
+def _cases():
+    for name, page in PAGES.items():
+        if page.quick:
+            yield name, {**page.shorter, **page.quick}
+        marks = [pytest.mark.slow] if page.slow or page.quick else []
+        yield pytest.param(name, page.shorter, marks=marks)
+
+
+@pytest.mark.parametrize(("name", "shorter"), list(_cases()))
+def test_what_stands_there_runs(name, shorter, place, capsys):
+    page, blocks = PAGES[name], list(_blocks(name))
     assert blocks
     # Commands share one shell, so that what is exported in one block holds in the next.
     commands = "\n".join(block for language, block in blocks if language == "bash")
     for long, short in shorter.items():
         assert long in commands
         commands = commands.replace(long, short)
+    commands = commands.replace("8000", str(_free_port())) if "serve" in commands else commands
+    if "mine:MyPolicy" in page.said:
+        _write_own_policy(Path("mine.py"))
     if commands:
         # In the default run many commands share one process that has loaded everything.
-        with warm_command(place.parent / "bin") if shorter else contextlib.nullcontext():
+        with warm_command(place.parent / "bin") if page.quick else contextlib.nullcontext():
             done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", commands],
+                ["bash", "-euo", "pipefail", "-c", f"{page.before}\n{commands}"],
                 capture_output=True,
                 text=True,
                 check=False,
             )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
-        assert all(sentence in done.stdout for sentence in SAID.get(page, ()))
+        assert all(sentence in done.stdout for sentence in page.said)
     code = "\n".join(block for language, block in blocks if language == "python")
-    exec(compile(code, page, "exec"), {"__name__": "newcomer"})
+    exec(compile(code, name, "exec"), {"__name__": "newcomer"})
+    printed = capsys.readouterr().out
+    for shown in re.findall(r"^```text\n(.*?)^```", _text(name), re.DOTALL | re.MULTILINE):
+        assert shown.strip() in printed
+
+
+def _free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def _write_own_policy(path):
+    """The policy of the researcher's page, as a file of its author."""
+    page = re.findall(r"```python\n(.*?)```", _text("docs/start/researcher.md"), re.DOTALL)
+    (own,) = (block for block in page if "class ExploreThenCommit" in block)
+    own = own.partition("\nmine =")[0].replace("ExploreThenCommit", "MyPolicy")
+    path.write_text("import latesum as ls\n\n" + own)
 
 
 def test_every_guide_is_run():
     guides = {path.stem for path in (ROOT / "docs" / "how-to").glob("*.md")} - {"index"}
-    assert guides == {*HAD, *LONG, "other-libraries"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("guide", HAD)
-def test_a_guide_does_what_it_says(guide, place):
-    text = re.sub(r"^   ", "", _text(f"docs/how-to/{guide}.md"), flags=re.MULTILINE)
-    blocks = re.findall(r"^```bash\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert blocks
-    commands = "\n".join(blocks)
-    for long, short in SHORTER.items():
-        commands = commands.replace(long, short)
-    if guide == "compare-with-odaaf":
-        page = re.findall(r"```python\n(.*?)```", _text("docs/start/researcher.md"), re.DOTALL)
-        (own,) = (block for block in page if "class ExploreThenCommit" in block)
-        Path("mine.py").write_text(
-            "import latesum as ls\n\n"
-            + own.partition("\nmine =")[0].replace("ExploreThenCommit", "MyPolicy")
-        )
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", f"{HAD[guide]}\n{commands}"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert ANSWERS[guide] in done.stdout
+    assert guides == {Path(name).stem for name in PAGES if "how-to" in name} | LONG
 
 
 def test_two_commands_are_targets_of_make():
