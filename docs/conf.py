@@ -2,6 +2,7 @@
 
 import datetime
 import re
+import tempfile
 from pathlib import Path
 
 import latesum
@@ -85,6 +86,35 @@ def _command_line() -> None:
     (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")
 
 
+#: What any route may answer, and what success is.
+_COMMON = {"200", "201", "204", "400", "401", "403", "408", "413", "422", "429", "503"}
+
+
+def _http_routes() -> None:
+    """The list of all routes, from the service's own description."""
+    from latesum.campaigns import Store
+    from latesum.service.app import create_app
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "empty.db")
+        paths = create_app(store).openapi()["paths"]
+        store.close()
+    groups: dict[str, list[str]] = {}
+    for path, methods in paths.items():
+        for method, route in methods.items():
+            lines = groups.setdefault(route["tags"][0], [])
+            lines.append(f"**`{method.upper()} {path}`**\n")
+            lines.append(re.sub(r"\s+", " ", route["description"]).strip() + "\n")
+            query = [f"`{each['name']}`" for each in route.get("parameters", [])
+                     if each["in"] != "path"]  # fmt: skip
+            if query:
+                lines.append(f"Parameters: {', '.join(query)}.\n")
+            if special := sorted(set(route["responses"]) - _COMMON):
+                lines.append(f"Also answers {', '.join(special)}.\n")
+    text = [line for tag, lines in groups.items() for line in (f"## {tag.capitalize()}\n", *lines)]
+    (HERE / "reference" / "http-routes.inc").write_text("\n".join(text), encoding="utf-8")
+
+
 _WITHOUT_SECTIONS = ("attribute", "data", "property")
 _texts: dict[str, list[str]] = {}
 
@@ -123,6 +153,7 @@ def _skipped(app, what, name, obj, skip, options):
 def setup(app):
     """Called by Sphinx."""
     _command_line()
+    _http_routes()
     app.connect("autodoc-skip-member", _skipped)
     app.connect("autodoc-process-docstring", _plain, priority=100)
     app.connect("autodoc-process-docstring", _kept, priority=200)

@@ -130,8 +130,8 @@ class Delay(ABC):
         """W = E|tau - tau'|, how far apart two independent delays are on average.
 
         What a long visit to an arm wastes of its plays where rewards are anonymous
-        (`docs/research/flow.md`). At most twice the mean, and 0 for a constant delay; infinite if
-        the mean is.
+        (`docs/research/anonymity.md`). At most twice the mean, and 0 for a constant delay; infinite
+        if the mean is.
 
         >>> from latesum import delays
         >>> delays.constant(50).spread, round(delays.exponential(50).spread, 1)

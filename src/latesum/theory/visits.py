@@ -1,6 +1,6 @@
 """What a visit is worth where rewards come late and anonymously, and what any policy must play.
 
-The proofs are in `docs/research/flow.md`, "What anonymity costs".
+The proofs are in `docs/research/anonymity.md`.
 """
 
 from __future__ import annotations
