@@ -210,7 +210,8 @@ def market(name: str) -> Shown:
 
 #: The file of each table, and what makes it.
 TABLES: dict[str, tuple[str, Shown]] = {
-    "headline": ("headline", regrets(columns=_HEADLINE)),
+    "headline": ("headline", regrets("{mean:,.0f}", "mean regret", _HEADLINE)),
+    "headline-errors": ("headline", regrets(columns=_HEADLINE)),
     "regret": (
         "regret",
         regrets(

@@ -50,7 +50,7 @@ class Page(NamedTuple):
 PAGES = {
     "README.md": Page(
         ("All rows were taken in", "a gift"),
-        "export LATESUM_DATABASE_URL=shop.db LATESUM_NOW=2026-03-04T08:00",
+        "export LATESUM_DATABASE_URL=shop.db",
     ),
     "docs/start/researcher.md": Page(),
     "docs/start/practitioner.md": Page(
@@ -106,7 +106,7 @@ PAGES = {
     ),
 }
 #: Guides whose commands are run by the tests of what they are about; here they are parsed.
-LONG = {"plan", "campaign", "service", "experiments", "benchmark"}
+LONG = {"plan", "campaign", "store", "service", "experiments", "benchmark"}
 NAMED = sorted(
     {
         "README.md",
@@ -235,7 +235,7 @@ def test_the_long_description_says_what_the_readme_says_without_links():
     made = hook.long_description(_text("README.md"))
     assert not re.search(r"\]\(|<!--|docs/", made)
     whole = [line for line in _text("README.md").splitlines() if not re.search(r"\]\(|<!--", line)]
-    caption = whole.index(next(line for line in whole if line.startswith("*Two options")))
+    caption = whole.index(next(line for line in whole if line.startswith("*Two arms")))
     kept = [*whole[:caption], *whole[caption + 2 :]]
     assert [line for line in kept if line not in made] == []
     some = hook.long_description(
@@ -254,7 +254,7 @@ def _named_commands():
         found += re.findall(r"^    (latesum [^#\n]+)", text, re.MULTILINE)
         for command in dict.fromkeys(found):
             if "..." not in command and not re.search(r"[\[\]{}]", command):
-                yield command.strip()
+                yield command.strip().removesuffix(" &")
 
 
 @pytest.mark.parametrize("command", sorted(set(_named_commands())))
