@@ -137,5 +137,6 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
     print(
         f"With attributed feedback a policy loses {attributed:,.4g} ± {error:.2g} "
         f"({_ATTRIBUTED}, {runs} runs).\nWith what visits waste it is {once:,.4g} if every arm is "
-        f"visited once, and {twice:,.4g} if twice: a reference, no bound\n(docs/research/anonymity.md)."
+        f"visited once, and {twice:,.4g} if twice: a reference, no bound\n"
+        "(docs/research/anonymity.md)."
     )
