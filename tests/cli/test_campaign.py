@@ -36,7 +36,7 @@ def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):
     assert "revised" in out
     assert "dry run" in out
     code, out, _ = run("import", "totals.csv", day="2026-03-03")
-    assert "All rows were taken in" in out
+    assert "All rows were imported" in out
     code, out, _ = run("import", "totals.csv", "--json", day="2026-03-03")
     assert json.loads(out)["rows"][0]["verdict"] == "same"
 
@@ -112,6 +112,9 @@ def test_export_and_restore(run, tmp_path):
     assert code == 2
     assert "say which campaign" in err
     assert run("next", "-c", "copy")[1].startswith("2026-03-02: red")
+    # Options of the whole group may stand after the command, too.
+    assert run("restore", "banner.json", "--store", "other.db")[0] == 0
+    assert run("next", "--store=other.db", "--now", "2026-03-04")[1].startswith("2026-03-04: ")
 
 
 def test_bad_input_ends_with_a_sentence_and_code_2(run, tmp_path):
@@ -137,7 +140,7 @@ def test_bad_input_ends_with_a_sentence_and_code_2(run, tmp_path):
     code, out, _ = run("import", "early.csv")
     assert code == 2
     assert "Nothing was imported" in out
-    code, _, err = run("--store", "postgresql://me:secret@host/db", "next")
+    code, _, err = run("list", "--store", "postgresql://me:secret@host/db")
     assert code == 2
     assert "password" in err
     assert "secret" not in err

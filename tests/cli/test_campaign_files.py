@@ -121,8 +121,6 @@ def test_tables_out_and_in_again(run, tmp_path):
     ("arguments", "says"),
     [
         (["--out", "b.xyz"], "end it with .csv, .json, .parquet or .xlsx"),
-        (["--format", "parquet"], "say with --out where to write it"),
-        (["--format", "feather", "--out", "x"], "there is no format of a table 'feather'"),
         (["--out", "no/such/b.csv"], "cannot be written"),
         (["--out", "no/such/b.parquet"], "cannot be written"),
     ],

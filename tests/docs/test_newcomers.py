@@ -49,12 +49,12 @@ class Page(NamedTuple):
 
 PAGES = {
     "README.md": Page(
-        ("All rows were taken in", "a gift"),
+        ("All rows were imported", "a gift"),
         "export LATESUM_DATABASE_URL=shop.db",
     ),
     "docs/start/researcher.md": Page(),
     "docs/start/practitioner.md": Page(
-        ("GO", "2026-03-05: ", "All rows were taken in", "offers.html"),
+        ("GO", "2026-03-05: ", "All rows were imported", "offers.html"),
         quick={
             "--quick --replications 40": "--quick --replications 20 --policies 'unmix,half test'"
         },

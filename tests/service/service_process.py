@@ -60,7 +60,7 @@ def _serve(address, port, files, log, configured, more):
     sys.stdout = sys.stderr = written
     os.dup2(written.fileno(), 2)
     serve(
-        host="127.0.0.1", port=port, store=address, demo=False, seconds_per_day=1.0,
+        host="127.0.0.1", port=port, store=address,
         requests_per_second=1e6, largest_body=1_000_000,
         **{"log_level": "error", **more},
     )  # fmt: skip

@@ -67,6 +67,111 @@ def set_up(visitor, name, options="red\nblue"):
     page.wait_for_selector("#now[data-state=running]")
 
 
+#: The chart as Chart.js has it.
+TIMELINE = "Chart.getChart('timeline-chart')"
+CHARTS = ("timeline-chart", "totals-chart", "estimates-chart")
+
+
+def is_drawn(page, chart):
+    """Whether a chart has more than a few points that are not empty."""
+    script = """id => {
+        const canvas = document.getElementById(id);
+        const points = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        let drawn = 0;
+        for (let place = 3; place < points.length; place += 4) drawn += points[place] > 0;
+        return drawn;
+    }"""
+    page.wait_for_function("id => window.Chart?.getChart(id)", arg=chart)
+    return page.evaluate(script, chart) > 500
+
+
+#: What is said of the first bucket that a person has decided when it is pointed at.
+TOOLTIP = f"""async () => {{
+    const chart = {TIMELINE};
+    const content = JSON.parse(chart.canvas.parentElement.dataset.chart);
+    const row = content.cells.findIndex((cells) => cells.some((cell) => cell.includes("o")));
+    const index = content.cells[row].findIndex((cell) => cell.includes("o"));
+    const {{ x, y }} = chart.getDatasetMeta(row).data[index].getCenterPoint();
+    const box = chart.canvas.getBoundingClientRect();
+    const place = {{ clientX: box.left + x, clientY: box.top + y }};
+    chart.canvas.dispatchEvent(new MouseEvent("mousemove", place));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return chart.tooltip.body.map((part) => part.lines.join(" ")).join(" ");
+}}"""
+
+
+def test_the_page_follows_a_campaign_without_being_loaded_again(browser, site, clock):
+    campaign = grown(site, clock, "followed", days=4)
+    visitor = Visitor(browser, site.address, site.secrets["operate"])
+    page = visitor.page
+    visitor.goto("/campaigns/followed")
+    loaded = page.evaluate("performance.timeOrigin")
+    assert is_drawn(page, "timeline-chart")
+    assert page.evaluate(f"{TIMELINE}.data.labels.length") == 5
+    visitor.act("pause", "a look at it")
+    page.wait_for_selector("#now[data-state=paused]")
+    assert page.locator("[data-act=pause]").is_hidden()
+    told = page.locator("#people li").first.text_content()
+    assert told.endswith("paused the campaign: a look at it")
+    clock.next_day()
+    campaign.clock = clock
+    campaign.decide()
+    page.wait_for_function(f"() => {TIMELINE}.data.labels.length === 6")
+    assert "ordered by a person" in page.evaluate(TOOLTIP)
+    assert page.locator("#announce").text_content() != ""
+    assert page.evaluate("performance.timeOrigin") == loaded
+    visitor.look("light", 390, 844)
+    page.wait_for_function(f"() => {TIMELINE}.width <= 390")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert visitor.complaints == visitor.foreign == []
+    page.click("#logout")
+    page.wait_for_selector("#token")
+    assert visitor.context.cookies() == []
+    visitor.context.close()
+
+
+def test_it_works_with_the_keyboard_alone(visitor, site, clock):
+    grown(site, clock, "keyed", days=4)
+    page = visitor.page
+    visitor.goto("/?search=keyed")
+    page.locator("#campaigns a").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-act=pin]")
+    page.locator("[data-act=pin]").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "option"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#dialog", state="hidden")
+    page.keyboard.press("Enter")  # the focus is back on the button
+    page.keyboard.type("b")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("for the window display")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=pinned blue for 1 bucket: for the window display")
+    page.locator(".scroll").first.focus()
+    Campaign.open("keyed", store=site.store, clock=clock).pause(user="ada", reason="a look")
+    page.wait_for_selector("text=paused the campaign: a look")  # the page was brought up to date
+    assert page.evaluate("document.activeElement.className").startswith("scroll")
+
+
+def test_the_page_as_a_file_draws_its_charts_without_anything_else(browser, site, clock, tmp_path):
+    from latesum.campaigns.static_page import status_html
+
+    campaign = grown(site, clock, "sent", days=6, options=("<i>red</i>", "blue"))
+    (tmp_path / "page.html").write_text(status_html(campaign.status()), encoding="utf-8")
+    context = browser.new_context(offline=True)
+    page, complaints = context.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto((tmp_path / "page.html").as_uri())
+    assert all(is_drawn(page, chart) for chart in CHARTS)
+    assert "<i>red</i>" in page.inner_text("#options")
+    assert complaints == []
+    context.close()
+
+
 #: Keeps all that the place of the verdict says.
 WATCH_VERDICT = """() => {
   const place = document.getElementById("verdict");
@@ -246,13 +351,13 @@ def test_the_date_of_the_decision_is_simulated_beside_the_page(visitor, site, cl
     campaign.pause(user="ada", reason="a look")
 
 
-def grown(site, clock, name, days, means=(0.25, 0.3)):
+def grown(site, clock, name, days, means=(0.25, 0.3), options=("red", "blue")):
     """A campaign of past days, with all totals but the last."""
     now = [clock() - timedelta(days=days)]
     campaign = Campaign.create(
-        name=name, options=["red", "blue"], every="day", expected_rounds=5000, unit="sales",
+        name=name, options=options, every="day", expected_rounds=5000, unit="sales",
         parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
-        status_quo="red", seed=1, store=site.store, clock=lambda: now[0],
+        status_quo=options[0], seed=1, store=site.store, clock=lambda: now[0],
     )  # fmt: skip
     world = Problem(list(means), "exponential(2500)").start(
         rng=np.random.default_rng(1), status_quo=0
@@ -332,6 +437,7 @@ def test_every_page_in_both_themes_and_on_a_phone(
         page.wait_for_selector("h1")
         visitor.check_look()
     visitor.goto("/campaigns/looked-at")
+    assert all(is_drawn(page, chart) for chart in CHARTS)
     script = """() => [...document.querySelectorAll("#options tbody tr:first-child td")]
         .slice(1, 4).map((each) => each.getBoundingClientRect().right)"""
     assert max(page.evaluate(script)) <= width  # mean, interval, uplift and chance are in sight
@@ -341,4 +447,8 @@ def test_every_page_in_both_themes_and_on_a_phone(
     visitor.check_look()
     page.keyboard.press("Escape")
     assert meaning.count() == 0
+    page.click("#buckets-table summary")
+    page.click("[data-act=pin]")
+    visitor.check_look()
+    page.click("#cancel")
     visitor.complaints = [each for each in visitor.complaints if "404" not in each]

@@ -85,13 +85,13 @@ COMMANDS = {
         RESEARCH,
     ),
     "token": Command(
-        "tokens:app",
+        "access:tokens",
         "Tokens for `latesum serve`; only their hashes are kept.",
         ADMINISTER,
         ("campaigns",),
     ),
     "webhook": Command(
-        "webhooks:app",
+        "access:webhooks",
         "Where `latesum serve` sends alerts.",
         ADMINISTER,
         ("campaigns", "server"),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from latesum.cli import campaign_actions, campaign_moving, campaign_views
+from latesum.cli import campaign_actions, campaign_views
 from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
     CampaignName,
     Region,
+    StoreGroup,
     User,
     choose_store,
     opened,
@@ -22,12 +22,13 @@ from latesum.cli.campaign_options import (
 from latesum.cli.options import FILE_OPTIONS, AsJson, take_form, with_options
 
 if TYPE_CHECKING:
-    from latesum.campaigns import Decision
+    from latesum.campaigns.importing import Imported
+    from latesum.files import FileForm
 
 #: Of an import, this many rows are shown.
 _MAX_SHOWN = 50
-app = typer.Typer(no_args_is_help=True, add_completion=False)
-app.callback()(choose_store)
+OverwriteFinal = Annotated[bool, typer.Option(help="Correct final values.")]
+AllowOutOfRange = Annotated[bool, typer.Option(help="A total out of range is right.")]
 
 
 def next_option(
@@ -41,45 +42,36 @@ def next_option(
     """Which option to show, in every region; asked again, the answer is the same."""
     with opened(campaign) as found:
         wanted = None if region is None else found.config.region(region)
-        decisions = found.decide_all(bucket)
-        if wanted is not None:
-            decisions = {wanted: decisions[wanted]}
+        decisions = [
+            each for name, each in found.decide_all(bucket).items() if wanted in (None, name)
+        ]
         health = found.health()
         winner = None if found.state().finished else found.winner()
-        if as_json:
-            alarm = next((each.sentence for each in health if each.level == "alarm"), None)
-            told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions.values()]
-            said = {"regions": told} if found.config.regions else told[0]
-            said |= {
-                "winner": winner,
-                "alarm": alarm,
-                "health": [each._asdict() for each in health],
-            }
-            print(json.dumps(said, indent=2))
-        else:
-            _say_decisions(list(decisions.values()))
-            if winner is not None:
-                print(f"The winner is {winner}: `latesum campaign finish` keeps it from now on.")
-            for each in health:
-                if each.level != "note":  # `status` has those too
-                    print(f"{'ALARM:' if each.level == 'alarm' else '!'} {each.text}")
-
-
-def _say_decisions(decisions: list[Decision]) -> None:
-    """What is shown, and why; a table where there are regions."""
-    first = decisions[0]
-    if not first.region:
-        print(f"{first.label}: {first.option}\n{first.reason}")
+        regional = bool(found.config.regions)
+    if as_json:
+        told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions]
+        alarms = [each.sentence for each in health if each.level == "alarm"]
+        said = {"winner": winner, "alarm": alarms[0] if alarms else None}
+        said["health"] = [each._asdict() for each in health]
+        print(json.dumps({**({"regions": told} if regional else told[0]), **said}, indent=2))
         return
-    from latesum._render import new_table, terminal
+    if regional:
+        from latesum._render import new_table, terminal
 
-    table = new_table(None, ["region", "option", "why"])
-    for column in table.columns:
-        column.justify, column.no_wrap = "left", False
-    for each in decisions:
-        table.add_row(each.region, each.option, each.reason)
-    print(first.label)
-    terminal().print(table)
+        table = new_table(None, ["region", "option", "reason"])
+        for column in table.columns:
+            column.justify, column.no_wrap = "left", False
+        for each in decisions:
+            table.add_row(each.region, each.option, each.reason)
+        print(decisions[0].label)
+        terminal().print(table)
+    else:
+        print(f"{decisions[0].label}: {decisions[0].option}\n{decisions[0].reason}")
+    if winner is not None:
+        print(f"The winner is {winner}: `latesum campaign finish` keeps it from now on.")
+    for finding in health:
+        if finding.level != "note":  # `status` has those too
+            print(f"{'ALARM:' if finding.level == 'alarm' else '!'} {finding.text}")
 
 
 def record(
@@ -92,10 +84,8 @@ def record(
         typer.Option(help="What was shown, if not as decided; or shares, as in 'a:0.7 b:0.3'."),
     ] = None,
     region: Region = None,
-    overwrite_final: Annotated[bool, typer.Option(help="Correct a final value.")] = False,
-    allow_out_of_range: Annotated[
-        bool, typer.Option(help="The total is right although it is outside the range.")
-    ] = False,
+    overwrite_final: OverwriteFinal = False,
+    allow_out_of_range: AllowOutOfRange = False,
     campaign: CampaignName = None,
     user: User = None,
 ) -> None:
@@ -112,35 +102,28 @@ def record(
             overwrite_final=overwrite_final,
             allow_out_of_range=allow_out_of_range,
         )
-        marks = f" ({', '.join(result.marks)})" if result.marks else ""
-        label = f"{result.label} {result.region}".rstrip()
-        said = "; ".join(filter(None, (f"{result.verdict}{marks}", result.was, result.note)))
-        print(f"{label}: {said}")
+    marks = f" ({', '.join(result.marks)})" if result.marks else ""
+    label = f"{result.label} {result.region}".rstrip()
+    said = "; ".join(filter(None, (f"{result.verdict}{marks}", result.was, result.note)))
+    print(f"{label}: {said}")
 
 
 def _import_file(
     file: Annotated[Path, typer.Argument(help="A CSV, Excel or Parquet file of totals.")],
     dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
-    only_this_file: Annotated[
-        bool, typer.Option(help="Read the next files as before, whatever is said of this one.")
-    ] = False,
-    skip_unknown: Annotated[
-        bool, typer.Option(help="Leave out buckets that are not the campaign's.")
-    ] = False,
-    overwrite_final: Annotated[bool, typer.Option(help="Correct final values.")] = False,
-    allow_out_of_range: Annotated[
-        bool, typer.Option(help="The totals are right although some are outside the range.")
-    ] = False,
+    only_this_file: Annotated[bool, typer.Option(help="Read the next files as before.")] = False,
+    skip_unknown: Annotated[bool, typer.Option(help="Leave out unknown buckets.")] = False,
+    overwrite_final: OverwriteFinal = False,
+    allow_out_of_range: AllowOutOfRange = False,
     campaign: CampaignName = None,
     user: User = None,
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
-    """Record a whole file, with a verdict for each row: all of it or nothing.
+    """Import a file of totals, with a verdict for each row: all of it or nothing.
 
     How it is written is remembered with the campaign, for the next one.
     """
-    from latesum._render import new_table, terminal
     from latesum.campaigns.importing import import_totals
     from latesum.files.sources import check_library
 
@@ -164,53 +147,67 @@ def _import_file(
         said = {"written": result.written, "ignored": result.ignored, "notes": result.notes}
         print(json.dumps({**said, "form": result.form.to_json(), "rows": rows}, indent=2))
     else:
-        table = new_table(None, ["row", "bucket", "rounds", "total", "shown", "verdict", ""])
-        table.columns[6].no_wrap = False
-        told = [each for each in result.rows if each[1].verdict != "same"] or result.rows
-        for line, row in told[:_MAX_SHOWN]:
-            label = f"{row.label} {row.region}".rstrip()
-            rounds, total = (
-                "" if each is None else f"{each:,.10g}" for each in (row.rounds, row.total)
-            )
-            more = "; ".join(filter(None, (row.was, row.note or ", ".join(row.marks))))
-            table.add_row(f"{line}", label, rounds, total, row.shown, row.verdict, more)
-        terminal().print(table)
-        if (more_rows := len(result.rows) - min(len(told), _MAX_SHOWN)) > 0:
-            same = sum(row.verdict == "same" for _, row in result.rows)
-            print(f"And {more_rows:,} more rows, {same:,} of them the same as before.")
-        if result.ignored:
-            print(f"Not used, because of their names: {', '.join(result.ignored)}.")
-        for note in result.notes:
-            print(note)
-        if result.written:
-            print("All rows were taken in.")
-            if only_this_file:
-                print(f"The next file is read as before: {remembered}.")
-            elif result.form != remembered:
-                print(f"From now on files of this campaign are read so: {result.form}.")
-            elif not result.form.says_nothing:
-                print(f"The file was read as remembered: {result.form}.")
-        elif not result.stopped:
-            print("This was a dry run: nothing was written.")
-        else:
-            would = "would be imported" if dry_run else "was imported"
-            print(f"Nothing {would}, because of the rows that are conflicting or unknown.")
-            print("Correct them, or use --overwrite-final or --skip-unknown.")
+        _show_rows(result)
+        for sentence in _summary(result, remembered, dry_run, only_this_file):
+            print(sentence)
     if result.stopped:
         raise typer.Exit(2)
 
 
-_GROUPS: Mapping[str, Mapping[str, Callable[..., None]]] = {
-    "Set up": {"new": new_campaign},
+def _show_rows(result: Imported) -> None:
+    """A table of what an import does, without rows that stay the same if there are others."""
+    from latesum._render import new_table, terminal
+
+    table = new_table(None, ["row", "bucket", "rounds", "total", "shown", "verdict", ""])
+    table.columns[6].no_wrap = False
+    told = [each for each in result.rows if each[1].verdict != "same"] or result.rows
+    for line, row in told[:_MAX_SHOWN]:
+        label = f"{row.label} {row.region}".rstrip()
+        numbers = ("" if each is None else f"{each:,.10g}" for each in (row.rounds, row.total))
+        more = "; ".join(filter(None, (row.was, row.note or ", ".join(row.marks))))
+        table.add_row(f"{line}", label, *numbers, row.shown, row.verdict, more)
+    terminal().print(table)
+    if (more_rows := len(result.rows) - min(len(told), _MAX_SHOWN)) > 0:
+        same = sum(row.verdict == "same" for _, row in result.rows)
+        print(f"And {more_rows:,} more rows, {same:,} of them the same as before.")
+
+
+def _summary(
+    result: Imported, remembered: FileForm, dry_run: bool, only_this_file: bool
+) -> list[str]:
+    """What became of a file, in sentences."""
+    said = list(result.notes)
+    if result.ignored:
+        said.insert(0, f"Not used, because of their names: {', '.join(result.ignored)}.")
+    if result.written:
+        said.append("All rows were imported.")
+        if only_this_file:
+            said.append(f"The next file is read as before: {remembered}.")
+        elif result.form != remembered:
+            said.append(f"From now on files of this campaign are read so: {result.form}.")
+        elif not result.form.says_nothing:
+            said.append(f"The file was read as remembered: {result.form}.")
+    elif not result.stopped:
+        said.append("This was a dry run: nothing was written.")
+    else:
+        would = "would be imported" if dry_run else "was imported"
+        said.append(f"Nothing {would}, because of the rows that are conflicting or unknown.")
+        said.append("Correct them, or use --overwrite-final or --skip-unknown.")
+    return said
+
+
+_GROUPS = {
     "Every day": {
         "next": next_option,
         "record": record,
         "import": with_options(_import_file, FILE_OPTIONS),
     },
-    "Look": campaign_views.COMMANDS,
-    "Change": campaign_actions.COMMANDS,
-    "Data": {**campaign_moving.COMMANDS, "delete": campaign_actions.delete},
+    "Look": campaign_views.LOOK,
+    "Set up and change": {"new": new_campaign, **campaign_actions.COMMANDS},
+    "Data": campaign_views.DATA,
 }
+app = typer.Typer(cls=StoreGroup, no_args_is_help=True, add_completion=False)
+app.callback()(choose_store)
 for _group, _commands in _GROUPS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_group)(_command)

@@ -27,9 +27,7 @@ _MEANINGS = {
     "history": "A file of totals before the start, with the columns of `import`.",
 }
 #: Parameters of the policy, as people say them.
-RunFor = Annotated[
-    str | None, typer.Option(help="How long it is planned to run, such as '12 weeks'.")
-]
+RunFor = Annotated[str | None, typer.Option(help="How long it is to run, such as '12 weeks'.")]
 Late = Annotated[
     str | None, typer.Option(help="How late sales come: '2 days', or as a guess 'about 2 days'.")
 ]
@@ -38,7 +36,7 @@ Parameters = Annotated[
 ]
 #: What a campaign without regions can have, by its label in a plan.
 _CAN_RUN = ("switchback", "unmix", "flow")
-#: Where no policy is said, it is chosen with this lift and so many runs of each.
+#: Where no policy is given, it is chosen with this lift and so many runs of each.
 _LIFT, _RUNS = 0.1, 40
 
 
@@ -68,7 +66,6 @@ def _new_campaign(
     """
     from latesum.campaigns import Campaign
     from latesum.files import FileForm
-    from latesum.files.totals import read_history
 
     form = take_form(given).after(FileForm())
     past = given.pop("history", None)
@@ -78,35 +75,23 @@ def _new_campaign(
         if past is None and "regions" in config:
             print("Note: say --history too, with the file that was planned from.")
     if past is not None:
-        read = read_history(
-            Path(past),
-            form,
-            time_basis=config.get("time_basis"),
-            regions=bool(config.get("regions")),
-        )
-        for note in read.notes:
-            print(note)
-        config["history"] = [row.as_history() for row in read.rows]
-        form = read.form
-        rounds = [row.rounds for row in read.rows if row.rounds is not None]
-        if "expected_rounds" not in config and rounds:
-            config["expected_rounds"] = max(1, round(sum(rounds) / len(rounds)))
-    chosen = _choose_policy(config, run_for, late)
-    if chosen is not None:
-        config["policy"], why = chosen
-        print(f"Policy: {config['policy']}, because {why}")
-    parameters = {**config.pop("parameters", {}), **read_parameters(parameter, run_for, late)}
+        form = _add_history(config, Path(past), form)
+        if not config.get("policy") and not config.get("regions"):  # those have switchback
+            config["policy"], why = _choose_policy(config, run_for, late)
+            print(f"Policy: {config['policy']}, because {why}")
     if "expected_rounds" not in config:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
+    config["parameters"] = {
+        **config.get("parameters", {}),
+        **read_parameters(parameter, run_for, late),
+    }
     with opened_store() as store:
-        made = Campaign.create(name=name, parameters=parameters, **config, store=store, clock=clock)
+        made = Campaign.create(name=name, **config, store=store, clock=clock)
         if not form.says_nothing:
             made.remember_file_form(form, user=user_name(None), reason="the campaign was set up so")
         found = made.config
         told = ", ".join(
-            f"{key}={value}"
-            if isinstance(value, bool) or not isinstance(value, int | float)
-            else f"{key}={value:,}"
+            f"{key}={value:,}" if type(value) in (int, float) else f"{key}={value}"
             for key, value in found.parameters.items()
         )
         where = f" in {', '.join(found.regions)}" if found.regions else ""
@@ -124,42 +109,48 @@ def _new_campaign(
 new_campaign = with_options(_new_campaign, {**fields(), **FILE_OPTIONS})
 
 
+def _add_history(config: dict[str, Any], file: Path, form: Any) -> Any:
+    """Put the rows of a file into the configuration; how it is written."""
+    from latesum.files.totals import read_history
+
+    regions = bool(config.get("regions"))
+    read = read_history(file, form, time_basis=config.get("time_basis"), regions=regions)
+    for note in read.notes:
+        print(note)
+    config["history"] = [row.as_history() for row in read.rows]
+    rounds = [row.rounds for row in read.rows if row.rounds is not None]
+    if rounds:
+        config.setdefault("expected_rounds", max(1, round(sum(rounds) / len(rounds))))
+    return read.form
+
+
 def _choose_policy(
     config: Mapping[str, Any], run_for: str | None, late: str | None
-) -> tuple[str, str] | None:
-    """The policy that loses least in markets like the history, and why; None where it is said.
+) -> tuple[str, str]:
+    """The policy that loses least in markets like the history, and why."""
+    from latesum.planning import plan
 
-    It is asked where there are a history by day, no policy and no regions (those have switchback).
-    """
-    if not config.get("history") or config.get("policy") or config.get("regions"):
-        return None
-    why = None
-    if config.get("every", "day") != "day":
-        why = "the history is not by day."
-    elif config.get("time_basis") == "decision":
-        why = "totals are dated by decision."
-    elif config.get("range") not in (None, (0.0, 1.0)):
-        why = "totals are no counts."
-    elif len({row.get("shown") for row in config["history"]}) > 1:
-        why = "the history shows several options."
-    else:
-        from latesum.planning import plan
-
-        try:
-            found = plan(
-                history=config["history"],
-                options=len(config["options"]),
-                lift=_LIFT,
-                late=late or "about 1 day",
-                run_for=run_for or "90 days",
-                sensitivity=False,
-                replications=_RUNS,
-                workers=os.cpu_count() or 1,
-            )
-        except InvalidInput as refusal:
-            why = str(refusal)
-    if why is not None:
-        return "unmix", f"it was not chosen by simulation: {why}"
+    try:
+        if config.get("every", "day") != "day":
+            raise InvalidInput("the history is not by day.")
+        if config.get("time_basis") == "decision":
+            raise InvalidInput("totals are dated by decision.")
+        if config.get("range") not in (None, (0.0, 1.0)):
+            raise InvalidInput("totals are no counts.")
+        if len({row.get("shown") for row in config["history"]}) > 1:
+            raise InvalidInput("the history shows several options.")
+        found = plan(
+            history=config["history"],
+            options=len(config["options"]),
+            lift=_LIFT,
+            late=late or "about 1 day",
+            run_for=run_for or "90 days",
+            sensitivity=False,
+            replications=_RUNS,
+            workers=os.cpu_count() or 1,
+        )
+    except InvalidInput as refusal:
+        return "unmix", f"it was not chosen by simulation: {refusal}"
     lost = {
         row.label: row.regret.value / (row.reward.value + row.regret.value) for row in found.rows
     }
@@ -169,6 +160,46 @@ def _choose_policy(
         f"in {_RUNS} simulated markets like the history, with one option {_LIFT:.0%} better, it "
         f"loses {lost[best]:.1%} of the best option's sales ({others})."
     )
+
+
+def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """The config that a plan recommends, with what was given besides."""
+    text = read_text(path)
+    try:
+        planned = json.loads(text)
+        handed: dict[str, Any] = dict(planned["recommendation"])
+        policy, parameters = str(handed["policy"]), dict(handed["parameters"])
+    except (ValueError, KeyError, TypeError):
+        raise InvalidInput(f"{path} is not a plan; `latesum plan --json` writes one.") from None
+    every, n_options = given.get("every", "day"), len(given.get("options", []))
+    if parameters.pop("n_arms", n_options) != n_options:
+        raise InvalidInput(f"{path} is not a plan for {n_options} options; plan again.")
+    if handed.get("every", every) != every:
+        raise InvalidInput(
+            f"{path} is by {handed['every']}, and this campaign is by {every}; use --every "
+            f"{handed['every']}, or plan again with --bucket {every}."
+        )
+    if "reason" in handed and "policy" not in given:
+        print(f"Policy: {policy}, because {handed['reason']}.")
+    if planned.get("verdict", {}).get("answer") == "no-go":
+        reason = planned["verdict"]["reason"]
+        print(f"Warning: {path} is a no-go, and is set up all the same. {reason}")
+    config = {"policy": policy, "parameters": parameters, **given}
+    if "n_regions" in handed:
+        count = handed["n_regions"]
+        config["regions"] = given.get("regions", handed["regions"])
+        if count > 1 and not config["regions"]:
+            raise InvalidInput(f"{path} is a plan for {count} regions; name them with --regions.")
+        if max(len(config["regions"]), 1) != count:
+            raise InvalidInput(
+                f"{path} is a plan for {count} region{'s' * (count > 1)}, and here are "
+                f"{len(config['regions'])}; plan again."
+            )
+    if "bucket" in handed:
+        config.setdefault("expected_rounds", handed["bucket"])
+    if "scale" in handed:
+        config.setdefault("range", (handed["scale"]["low"], handed["scale"]["high"]))
+    return config
 
 
 def read_fields(given: Mapping[str, str | None]) -> dict[str, Any]:
@@ -192,64 +223,16 @@ def read_parameters(
     return found
 
 
-def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """The config that a plan recommends, with what was given besides."""
-    text = read_text(path)
-    try:
-        planned = json.loads(text)
-        handed: dict[str, Any] = dict(planned.get("recommendation", planned))
-        parameters = dict(handed["parameters"])
-        policy = str(handed["policy"])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InvalidInput(f"{path} holds no plan: it needs 'policy' and 'parameters'.") from None
-    n_options = len(given.get("options", []))
-    planned_options = parameters.pop("n_arms", n_options)
-    parameters.pop("names", None)
-    if planned_options != n_options:
-        raise InvalidInput(
-            f"{path} is a plan for {planned_options} options, and here are {n_options}; plan again."
-        )
-    config: dict[str, Any] = {"policy": policy, "parameters": parameters, **given}
-    if "n_regions" in handed:
-        config["regions"] = _planned_regions(path, handed, given)
-    if "reason" in handed and "policy" not in given:
-        print(f"Policy: {policy}, because {handed['reason']}.")
-    verdict = planned.get("verdict", {}) if isinstance(planned, dict) else {}
-    if verdict.get("answer") == "no-go":
-        print(f"Warning: {path} is a no-go, and is set up all the same. {verdict['reason']}")
-    if "expected_rounds" not in given and "bucket" in handed:
-        every, planned_every = given.get("every", "day"), handed.get("every")
-        if planned_every not in (None, every):
-            raise InvalidInput(
-                f"{path} is by {planned_every}, and this campaign is by {every}; use --every "
-                f"{planned_every}, or plan again with --bucket {every}."
-            )
-        config["expected_rounds"] = handed["bucket"]
-    if "range" not in given and "scale" in handed:
-        config["range"] = (handed["scale"]["low"], handed["scale"]["high"])
-    return config
-
-
-def _planned_regions(path: Path, handed: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    """The regions of a plan that was made from a history, or those that were given."""
-    planned, said = handed["n_regions"], given.get("regions")
-    if said is None and planned > 1 and not handed["regions"]:
-        raise InvalidInput(f"{path} is a plan for {planned} regions; name them with --regions.")
-    named = list(handed["regions"] if said is None else said)
-    if max(len(named), 1) != planned:
-        raise InvalidInput(
-            f"{path} is a plan for {planned} region{'s' * (planned > 1)}, and here are "
-            f"{len(named)}; plan again."
-        )
-    return named
-
-
 def _value(text: str) -> Any:
     """A number or a truth value as JSON has it; otherwise the text."""
     try:
         return json.loads(text.replace("_", ""))
     except json.JSONDecodeError:
         return text
+
+
+def _names(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",")]
 
 
 def _pair(text: str) -> tuple[float, float]:
@@ -261,11 +244,9 @@ def _pair(text: str) -> tuple[float, float]:
 
 
 def _curve(text: str) -> dict[str, float] | str:
-    if ":" not in text:
-        return text
     try:
-        pairs = [part.split(":") for part in text.split(",")]
-        return {age.strip(): float(share) for age, share in pairs}
+        pairs = [part.split(":") for part in text.split(",")] if ":" in text else []
+        return {age.strip(): float(share) for age, share in pairs} or text
     except ValueError:
         raise InvalidInput(
             f"--completeness takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
@@ -274,8 +255,8 @@ def _curve(text: str) -> dict[str, float] | str:
 
 #: How the text of an option is read, where it is not a text.
 _READ: Mapping[str, Callable[[str], Any]] = {
-    "options": lambda text: [each.strip() for each in text.split(",")],
-    "regions": lambda text: [each.strip() for each in text.split(",")],
+    "options": _names,
+    "regions": _names,
     "expected_rounds": _value,
     "range": _pair,
     "completeness": _curve,

@@ -1,4 +1,4 @@
-"""What all commands of `latesum campaign` have in common: the store, the clock, the campaign."""
+"""What commands about campaigns have in common: the store, the clock, the campaign."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import getpass
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from latesum._checks import InvalidInput
 
@@ -19,55 +20,59 @@ if TYPE_CHECKING:
 CampaignName = Annotated[
     str | None,
     typer.Option(
-        "--campaign",
-        "-c",
-        envvar="LATESUM_CAMPAIGN",
-        help="Which one; needed if there are several.",
+        "--campaign", "-c", envvar="LATESUM_CAMPAIGN", help="Needed if there are several."
     ),
 ]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the history.")]
 User = Annotated[str | None, typer.Option(help="Who; by default your user name.")]
-Region = Annotated[
-    str | None, typer.Option(help="The region, in a campaign that has some; otherwise all.")
-]
+Region = Annotated[str | None, typer.Option(help="One region; by default all.")]
 StoreAddress = Annotated[
     str | None,
-    typer.Option(
-        help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file in your "
-        "data folder."
-    ),
+    typer.Option(help="A file or a PostgreSQL address; else $LATESUM_DATABASE_URL, or a file."),
 ]
 
 
 class Given:
-    """The options in front of the command: where campaigns are kept, and what time it is."""
+    """The options of the whole group: where campaigns are kept, and what time it is."""
 
     store: str | None = None
     now: datetime | None = None
+
+
+class StoreGroup(TyperGroup):
+    """Commands before or after which `--store` and `--now` may stand."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the options of the group in front."""
+        front, rest = list[str](), list[str]()
+        while args:
+            name, equals, _ = args[0].partition("=")
+            count = (1 if equals else 2) if name in ("--store", "--now") else 0
+            if args[0] == "--":
+                count, rest, args = 0, [*rest, *args], []
+            elif count == 0:
+                rest.append(args[0])
+            front, args = [*front, *args[:count]], args[max(count, 1) :]
+        return super().parse_args(ctx, [*front, *rest])
 
 
 def choose_store(
     store: StoreAddress = None,
     now: Annotated[
         str | None,
-        typer.Option(
-            envvar="LATESUM_NOW", help="Pretend that it is this time (UTC), to rehearse a campaign."
-        ),
+        typer.Option(envvar="LATESUM_NOW", help="Pretend that it is this time (UTC), to rehearse."),
     ] = None,
 ) -> None:
     """Run campaigns: what to show next, from totals that come late."""
-    Given.store = store
-    Given.now = None if now is None else _read_now(now)
-
-
-def _read_now(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput(
-            f"--now takes a time such as '2026-03-01 09:00', not {text!r}."
-        ) from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    Given.store, Given.now = store, None
+    if now is not None:
+        try:
+            time = datetime.fromisoformat(now)
+        except ValueError:
+            raise InvalidInput(
+                f"--now takes a time such as '2026-03-01 09:00', not {now!r}."
+            ) from None
+        Given.now = time.replace(tzinfo=UTC) if time.tzinfo is None else time
 
 
 def clock() -> datetime:
@@ -83,7 +88,7 @@ def user_name(user: str | None) -> str:
         return "unknown"
 
 
-def address(text: str, option: str) -> str:
+def check_address(text: str, option: str) -> str:
     """An address from the command line, where all users of the machine could see a password."""
     user_part = text.partition("://")[2].rpartition("@")[0]
     if ":" in user_part or "password=" in text.lower():
@@ -96,19 +101,18 @@ def address(text: str, option: str) -> str:
 
 @contextlib.contextmanager
 def opened_store() -> Iterator[Store]:
-    """The store that the options in front of the command name."""
+    """The store that `--store` names."""
     from sqlalchemy.exc import DBAPIError
 
     from latesum.campaigns import Store
 
-    with Store(None if Given.store is None else address(Given.store, "--store")) as store:
+    with Store(None if Given.store is None else check_address(Given.store, "--store")) as store:
         try:
             yield store
         except DBAPIError as error:  # a full disk, a damaged file, a server that went away
             raise InvalidInput(
-                f"{store.place} failed: {store.failure(error)} What was not yet said to be done "
-                "was not "
-                "done."
+                f"{store.place} failed: {store.failure(error)} "
+                "What was not yet said to be done was not done."
             ) from None
 
 

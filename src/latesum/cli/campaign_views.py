@@ -1,55 +1,69 @@
-"""What is known of campaigns: status, history, health, and tables for other tools."""
+"""What is known of campaigns: status, history, health, tables, and whole logs as files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from latesum.cli.campaign_options import CampaignName, clock, opened, opened_store, write_text
+from latesum._checks import InvalidInput, known_name
+from latesum.cli.campaign_options import (
+    CampaignName,
+    Region,
+    clock,
+    opened,
+    opened_store,
+    read_text,
+    write_text,
+)
 from latesum.cli.options import AsJson
 
 if TYPE_CHECKING:
     from latesum.campaigns import Store
+    from latesum.campaigns.view import Status
+
+Level = Annotated[float, typer.Option(help="The confidence level of intervals.")]
 
 
 def status(
     campaign: CampaignName = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with figures here.")] = None,
-    level: Annotated[float, typer.Option(help="How sure the intervals are.")] = 0.95,
+    level: Level = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
-    from latesum._render import terminal
-    from latesum.campaigns.static_page import status_html
-    from latesum.campaigns.terminal_page import status_page
-
     with opened(campaign) as found:
         seen = found.status(level)
     if html is not None:
+        from latesum.campaigns.static_page import status_html
+
         write_text(html, status_html(seen))
         print(f"The page: {html}")
     elif as_json:
         print(json.dumps(seen.to_json(), indent=2))
     else:
+        from latesum._render import terminal
+        from latesum.campaigns.terminal_page import status_page
+
         console = terminal()
         console.print(status_page(seen, console.width))
 
 
 def explain(
     bucket: Annotated[str | None, typer.Argument(help="A bucket; now if none.")] = None,
+    region: Region = None,
     campaign: CampaignName = None,
 ) -> None:
     """Why the policy does what it does, now or when it decided on a bucket."""
     with opened(campaign) as found:
-        print("\n".join(found.explain(bucket)))
+        print("\n".join(found.explain(bucket, region=region)))
 
 
 def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
-    """Everything that happened: decisions, records, revisions, what people did."""
+    """Everything that happened: decisions, totals, revisions, operator actions."""
     from latesum.campaigns.describing import describe_event
 
     with opened(campaign) as found:
@@ -61,61 +75,37 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
                 print(describe_event(event, config))
 
 
-def _campaigns(store: Store, *, archived: bool) -> Iterator[dict[str, Any]]:
-    """A line for every campaign; one that cannot be read has an alarm, and harms no other."""
+def _statuses(store: Store, *, archived: bool = False) -> Iterator[Status]:
+    """Every campaign; one that cannot be read has an alarm, and harms no other."""
     from sqlalchemy.exc import DBAPIError
 
     from latesum.campaigns import Campaign
-    from latesum.campaigns.health import unreadable
+    from latesum.campaigns.view import unreadable_status
 
     for stored in store.campaigns():
-        if stored.archived and not archived:
-            continue
-        row: dict[str, Any] = {
-            "name": stored.name,
-            "state": "",
-            "alarm": None,
-            "policy": "",
-            "options": "",
-            "health": [],
-        }
-        try:
-            found = Campaign(store, stored, clock, owns_store=False)
-            config = found.current_config()
-            row |= {"policy": config.policy, "options": ", ".join(config.options)}
-            seen = found.status()
-            row |= {"state": seen.state, "alarm": seen.alarm}
-            row["health"] = [each._asdict() for each in seen.health]
-        except DBAPIError:
-            raise
-        except Exception as error:
-            finding = unreadable(error)
-            row |= {"state": "unreadable", "alarm": finding.sentence}
-            row["health"] = [finding._asdict()]
-        yield row
+        if archived or not stored.archived:
+            try:
+                yield Campaign(store, stored, clock, owns_store=False).status()
+            except DBAPIError:
+                raise
+            except Exception as error:
+                yield unreadable_status(stored.name, clock(), error)
 
 
 def check(
     campaign: Annotated[str | None, typer.Argument(help="One campaign; all without.")] = None,
-    level: Annotated[
-        str, typer.Option(help="What counts: alarm; or warning, and alarms too.")
-    ] = "warning",
+    level: Annotated[str, typer.Option(help="alarm; or warning, and alarms too.")] = "warning",
     as_json: AsJson = False,
 ) -> None:
     """Exit with 1 and say why if a campaign is not well; silent otherwise. For cron and mail."""
-    from latesum._checks import known_name
-
     known_name(level, ("alarm", "warning"), "level of health")
-    counting = ("alarm",) if level == "alarm" else ("alarm", "warning")
     with opened_store() as store:
-        if campaign is not None:
-            campaign = store.find(campaign).name
+        name = None if campaign is None else store.find(campaign).name
         found = [
-            {"campaign": row["name"], **each}
-            for row in _campaigns(store, archived=False)
-            if campaign in (None, row["name"])
-            for each in row["health"]
-            if each["level"] in counting
+            {"campaign": seen.name, **each._asdict()}
+            for seen in _statuses(store)
+            for each in seen.health
+            if name in (None, seen.name) and each.level in ("alarm", level)
         ]
     if as_json:
         print(json.dumps(found, indent=2))
@@ -137,52 +127,59 @@ def list_campaigns(
     from latesum._render import new_table, terminal
 
     with opened_store() as store:
-        rows = list(_campaigns(store, archived=everything))
+        found = list(_statuses(store, archived=everything))
         gone = store.tombstones() if everything else []
         place = store.place
+    names = [", ".join(option.name for option in each.options) for each in found]
     if as_json:
+        fields = ("name", "state", "alarm", "policy")
+        rows = [
+            {**{name: getattr(each, name) for name in fields}, "options": options}
+            | {"health": [finding._asdict() for finding in each.health]}
+            for each, options in zip(found, names, strict=True)
+        ]
         print(json.dumps(rows, indent=2))
         return
     table = new_table(None, ["campaign", "state", "policy", "options"])
     for column in table.columns:
         column.justify = "left"
-    for row in rows:
-        worst = [each["code"] for each in row["health"] if each["level"] != "note"][:1]
-        state = ", ".join(dict.fromkeys([row["state"], *worst]))
-        table.add_row(row["name"], state, row["policy"], row["options"])
-    if rows:
+    lines = []
+    for each, options in zip(found, names, strict=True):
+        wrong = [finding for finding in each.health if finding.level != "note"]
+        state = ", ".join(dict.fromkeys([each.state, *(finding.code for finding in wrong[:1])]))
+        table.add_row(each.name, state, each.policy, options)
+        signs = ["ALARM:" if finding.level == "alarm" else "!" for finding in wrong]
+        lines += [
+            f"{sign} {each.name}: {finding.sentence}"
+            for sign, finding in zip(signs, wrong, strict=True)
+        ]
+    if found:
         terminal().print(table)
     else:
         print(f"There are no campaigns in {place}; `latesum campaign new` makes one.")
-    for row in rows:
-        for each in row["health"]:
-            if each["level"] != "note":
-                sign = "ALARM:" if each["level"] == "alarm" else "!"
-                print(f"{sign} {row['name']}: {each['sentence']}")
-    for sentence in gone:
-        print(f"{sentence[:1].upper()}{sentence[1:]}.")
+    for line in [*lines, *(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in gone)]:
+        print(line)
 
 
 def _table_command(name: str, about: str) -> Callable[..., None]:
     def show(
         campaign: CampaignName = None,
-        out: Annotated[Path | None, typer.Option(help="A file; by default it is printed.")] = None,
-        kind: Annotated[
-            str | None,
-            typer.Option("--format", help="csv, json, parquet or xlsx; by the file's name."),
+        out: Annotated[
+            Path | None, typer.Option(help="A .csv, .json, .parquet or .xlsx file, not printed.")
         ] = None,
-        level: Annotated[float, typer.Option(help="How sure intervals are.")] = 0.95,
+        level: Level = 0.95,
         as_json: AsJson = False,
     ) -> None:
         from latesum.files.written import format_of
 
-        chosen = format_of(out, "json" if as_json else kind)
+        if out is not None:
+            format_of(out)
         with opened(campaign) as found:
             table = found.table(name, level)
         if out is not None:
-            table.write(out, chosen)
+            table.write(out)
             print(f"{len(table.rows)} rows: {out}")
-        elif chosen == "json":
+        elif as_json:
             print(json.dumps(table.to_records(), indent=1, ensure_ascii=False))
         else:
             print(table.to_csv(), end="")
@@ -191,16 +188,83 @@ def _table_command(name: str, about: str) -> Callable[..., None]:
     return show
 
 
-TABLES = {
-    "buckets": "Every bucket with what was shown and its total; `import` reads it again.",
-    "decisions": "Every decision with its reason.",
-    "estimates": "What is believed of each option.",
-}
-COMMANDS: dict[str, Callable[..., None]] = {
+def replay(
+    campaign: CampaignName = None,
+    file: Annotated[Path | None, typer.Option(help="Replay an export instead.")] = None,
+) -> None:
+    """Take every decision again from what was known then, and compare."""
+    from latesum.campaigns.config import CampaignConfig
+    from latesum.campaigns.moving import exported_log, read_export, replay_log
+
+    if file is None:
+        with opened(campaign) as found:
+            config, events = found.first_config, found.history()
+    else:
+        campaigns = read_export(read_text(file))
+        if len(campaigns) != 1:
+            raise InvalidInput(f"the file has {len(campaigns)} campaigns; replay one by one.")
+        config = CampaignConfig.from_json(campaigns[0]["config"])
+        events = exported_log(campaigns[0])
+    mismatches = replay_log(config, events)
+    for taken, now in mismatches:
+        label = f"{taken.label} {taken.region}".rstrip()
+        then, would = (f"{each.option} ({each.purpose})" for each in (taken, now))
+        print(f"{label}: decided {then}, would be {would} by this version")
+    decisions = sum(event.kind == "decision" for event in events)
+    print(f"{decisions - len(mismatches)} of {decisions} decisions come out the same.")
+    if mismatches:
+        raise typer.Exit(1)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="Where to write the JSON.")],
+    campaign: CampaignName = None,
+    everything: Annotated[bool, typer.Option("--all", help="All campaigns of the store.")] = False,
+) -> None:
+    """Write a campaign with its whole log into a file, or all campaigns."""
+    from latesum.campaigns.moving import export_campaigns
+
+    if everything:
+        if campaign is not None:
+            raise InvalidInput("--all are all campaigns; leave --campaign out.")
+        with opened_store() as store:
+            whole = export_campaigns(store)
+        said = f"{len(whole['campaigns'])} campaigns"
+    else:
+        with opened(campaign) as found:
+            whole = export_campaigns(found.store, found.name)
+        said = f"{len(whole['campaigns'][0]['log'])} events"
+    write_text(file, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    print(f"{said}: {file}")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file from `export`.")],
+    name: Annotated[str | None, typer.Option(help="Under another name.")] = None,
+) -> None:
+    """Make the campaigns of a file that `export` wrote."""
+    from latesum.campaigns.moving import read_export, restore_campaigns
+
+    exported = read_export(read_text(file))
+    with opened_store() as store:
+        names = restore_campaigns(store, exported, name)
+        print(f"Restored to {store.place}: {', '.join(names)}.")
+
+
+LOOK: dict[str, Callable[..., None]] = {
     "status": status,
     "explain": explain,
     "history": history,
     "list": list_campaigns,
     "check": check,
-    **{name: _table_command(name, about) for name, about in TABLES.items()},
+}
+DATA: dict[str, Callable[..., None]] = {
+    "buckets": _table_command(
+        "buckets", "Every bucket with what was shown and its total; `import` reads it again."
+    ),
+    "decisions": _table_command("decisions", "Every decision with its reason."),
+    "estimates": _table_command("estimates", "What is known of each option."),
+    "export": export,
+    "restore": restore,
+    "replay": replay,
 }

@@ -66,16 +66,21 @@ FILE_OPTIONS = {
 }
 
 
+def set_options(command: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Give a command these parameters in place of those that it is written with."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+
+
 def with_options(command: Callable[..., None], more: Mapping[str, Any]) -> Callable[..., None]:
     """The command with further options, all None by default, in place of its `**given`."""
-    signature = inspect.signature(command, eval_str=True)
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in own] + [
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    kept = [each.replace(kind=each.KEYWORD_ONLY) for each in own if each.name != "given"]
+    added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
         for name, kind in more.items()
     ]
-    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    set_options(command, [*kept, *added])
     return command
 
 

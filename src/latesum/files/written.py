@@ -108,42 +108,29 @@ class TableOut:
         book.save(file)
         return file.getvalue()
 
-    def write(self, path: Path, kind: str | None = None) -> None:
-        """Write a file.
-
-        Args:
-            path: Where.
-            kind: One of the `FORMATS`, by default that of the path's ending.
-        """
-        content = self.to_bytes(format_of(path, kind))
+    def write(self, path: Path) -> None:
+        """Write a file, in the format of the path's ending."""
+        content = self.to_bytes(format_of(path))
         try:
             path.write_bytes(content)
         except OSError as error:
             raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
-def format_of(path: Path | None, kind: str | None) -> str:
-    """The format that is asked for, before any work is done for it.
+def format_of(path: Path) -> str:
+    """The format that a file's name asks for, checked before any work is done for it.
 
-    >>> format_of(Path("buckets.parquet"), None), format_of(None, None)
-    ('parquet', 'csv')
+    >>> format_of(Path("buckets.parquet"))
+    'parquet'
     """
-    if kind is None:
-        ending = "" if path is None else path.suffix.lower().removeprefix(".")
-        kind = {"pq": "parquet"}.get(ending, ending) or "csv"
-        if kind not in FORMATS:
-            raise InvalidInput(
-                f"{path} does not say the format; end it with .csv, .json, .parquet or .xlsx, or "
-                "say --format."
-            )
-    known_name(kind, FORMATS, "format of a table")
+    ending = path.suffix.lower().removeprefix(".")
+    kind = {"pq": "parquet", "": "csv"}.get(ending, ending)
+    if kind not in FORMATS:
+        raise InvalidInput(
+            f"{path} does not say the format; end it with .csv, .json, .parquet or .xlsx."
+        )
     if kind in ("parquet", "xlsx"):
         need("parquet" if kind == "parquet" else "excel")
-        if path is None:
-            name = "a Parquet" if kind == "parquet" else "an Excel"
-            raise InvalidInput(
-                f"{name} file is not for a terminal; say with --out where to write it."
-            )
     return kind
 
 

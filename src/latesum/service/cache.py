@@ -183,8 +183,7 @@ class CachedCampaign:
         """The whole seconds for which an answer may still be used."""
         if answer.ends is None:
             return 0
-        left = (answer.ends - self.configuration.clock()).total_seconds()
-        return max(0, int(left / self.configuration.speed))
+        return max(0, int((answer.ends - self.configuration.clock()).total_seconds()))
 
     async def status(self, head: int | None = None, *, of_any_age: bool = False) -> Status:
         """What a page shows; requests that come at once share one status.

@@ -7,7 +7,6 @@ an answer is lost the client asks again, and nothing is counted twice.
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import secrets
@@ -16,30 +15,21 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from latesum import _extras
 from latesum._checks import InvalidInput
 from latesum.errors import ServiceError, Unreachable
 
-__all__ = ["Client", "ServiceError", "Shown", "Unreachable"]
-
 if TYPE_CHECKING:
     import httpx
 
-    from latesum.campaigns.recording import Recorded
-    from latesum.files import FileForm
-    from latesum.policies.base import Purpose
-
 #: The token, unless it is handed over; never an argument of a command, which others can see.
 TOKEN_VARIABLE = "LATESUM_TOKEN"
-
-Bucket = int | str | date | datetime
-_AGAIN = (429, 502, 503, 504)
-_LONGEST_PAUSE = 10.0
+_MAX_PAUSE = 10.0
 #: Seconds after which a fallback is used, and for which the service is then not asked again.
 _FALLBACK_AFTER = 0.8
 _DOWN_FOR = 1.0
@@ -53,24 +43,8 @@ _KINDS = {
 }
 
 
-class Shown(NamedTuple):
-    """The option for a bucket. `fallback`: the service was not reached, this is what you declared.
-
-    `winner` is the option that can be kept from now on, once there is one.
-    """
-
-    option: str
-    bucket: int | None = None
-    label: str = ""
-    purpose: Purpose | None = None
-    reason: str = ""
-    ends: datetime | None = None
-    fallback: bool = False
-    winner: str | None = None
-
-
 class Client:
-    """Talks to a `latesum serve`.
+    """Talks to a `latesum serve`, in the JSON that `/v1/openapi.json` describes.
 
     Args:
         address: Such as "http://127.0.0.1:8000".
@@ -96,17 +70,15 @@ class Client:
         if not token:
             raise InvalidInput(f"a token is needed: hand it over, or set {TOKEN_VARIABLE}.")
         self._httpx = _extras.require("httpx", "server")
-        headers = {"Authorization": f"Bearer {token}"}
         self._http = self._httpx.Client(
             base_url=address,
-            headers=headers,
+            headers={"Authorization": f"Bearer {token}"},
             timeout=timeout,
             transport=transport,
             limits=self._httpx.Limits(keepalive_expiry=_KEPT_OPEN),
         )
-        self._attempts = attempts
-        self._sleep = sleep
-        self._kept: dict[tuple[str, str | None], tuple[float, Shown]] = {}
+        self._attempts, self._sleep = attempts, sleep
+        self._kept: dict[tuple[str, str | None], tuple[float, dict[str, Any]]] = {}
         self._down_until = 0.0
 
     def __enter__(self) -> Self:
@@ -119,263 +91,176 @@ class Client:
         """Let go of the connections."""
         self._http.close()
 
-    # Campaigns.
-
-    def create(self, campaign: str, **config: Any) -> dict[str, Any]:
-        """Set up a campaign; if it is there and just the same, nothing happens.
-
-        Args:
-            config: What `Campaign.create` takes, as JSON values.
-        """
-        made: dict[str, Any] = self._json("PUT", _path(campaign), json=config)
-        return made
-
-    def campaigns(self) -> list[dict[str, Any]]:
-        """All campaigns, with their state."""
-        found: list[dict[str, Any]] = self._json("GET", "/v1/campaigns")["campaigns"]
-        return found
-
     def option(
         self,
         campaign: str,
-        bucket: Bucket | None = None,
+        bucket: object = None,
         *,
         region: str | None = None,
         fallback: str | None = None,
-    ) -> Shown:
-        """The option to show; kept for as long as the service says.
+    ) -> dict[str, Any]:
+        """The option to show, under `option`; kept for as long as the service says.
 
         Args:
-            fallback: What is returned, within a second, when the service does not answer as it
-                should, so that an application always has something to show. For the next second the
-                service is not asked again. A refusal, such as of a token, is raised nevertheless.
+            campaign: The campaign.
+            bucket: A number, date or time; by default now.
+            region: The region, in a campaign that has some.
+            fallback: The option to show when the service does not answer as it should within a
+                second. For the next second the service is not asked again. A refusal, such as of a
+                token, is raised nevertheless.
         """
         kept = self._kept.get((campaign, region)) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
             return kept[1]
-        parameters = {} if bucket is None else {"bucket": _text(bucket)}
-        if region is not None:
-            parameters["region"] = region
-        path = _path(campaign, "option")
-        if fallback is None:
-            answer = self._send("GET", path, params=parameters)
-            shown = _shown(answer)
-        else:
-            if time.monotonic() < self._down_until:
-                return Shown(fallback, fallback=True)
-            try:
-                answer = self._send_within(_FALLBACK_AFTER, "GET", path, params=parameters)
-                shown = _shown(answer)
-            except ServiceError as error:
-                if error.status < 500:
-                    raise
-                self._down_until = time.monotonic() + _DOWN_FOR
-                return Shown(fallback, fallback=True)
+        asked = {"bucket": None if bucket is None else _text(bucket), "region": region}
+        params = {name: value for name, value in asked.items() if value is not None}
+        path, declared = _path(campaign, "option"), {"option": fallback, "fallback": True}
+        if fallback is not None and time.monotonic() < self._down_until:
+            return declared
+        try:
+            seconds = None if fallback is None else _FALLBACK_AFTER
+            answer, found = self._ask("GET", path, seconds, params=params)
+            shown: dict[str, Any] = {**found, "option": found["option"], "fallback": False}
+        except (KeyError, TypeError, ServiceError) as error:
+            if not isinstance(error, ServiceError):
+                error = _not_the_service(answer)
+            if fallback is None or error.status < 500:
+                raise error from None
+            self._down_until = time.monotonic() + _DOWN_FOR
+            return declared
         if bucket is None:
             self._kept[campaign, region] = (time.monotonic() + _max_age(answer), shown)
         return shown
 
-    # Totals.
-
     def record(
-        self,
-        campaign: str,
-        bucket: Bucket,
-        *,
-        rounds: int | None = None,
-        total: float | None = None,
-        status: str | None = None,
-        shown: str | None = None,
-        region: str | None = None,
-        overwrite_final: bool = False,
-        allow_out_of_range: bool = False,
-    ) -> Recorded:
+        self, campaign: str, bucket: object, *, region: str | None = None, **known: Any
+    ) -> dict[str, Any]:
         """Set what is known of a bucket; when this returns, it is durable.
 
         Args:
-            status: "provisional", "final" or "missing".
-            shown: What was shown, if not what was decided.
-            overwrite_final: Correct a final value.
-            allow_out_of_range: The total is right, though out of its range.
+            campaign: The campaign.
+            bucket: A number, date or time.
+            region: The region, in a campaign that has some.
+            known: `rounds`, `total`, and what else `Campaign.record` takes.
         """
-        body = {
-            "rounds": rounds,
-            "total": total,
-            "status": status,
-            "shown": shown,
-            "overwrite_final": overwrite_final,
-            "allow_out_of_range": allow_out_of_range,
-        }
-        given = {key: value for key, value in body.items() if value not in (None, False)}
         where = () if region is None else ("regions", region)
-        found = self._json("PUT", _path(campaign, *where, "buckets", _text(bucket)), json=given)
-        return _verdict(found)
+        path = _path(campaign, *where, "buckets", _text(bucket))
+        found: dict[str, Any] = self.send("PUT", path, json=known)
+        return found
 
     def upload(
-        self,
-        campaign: str,
-        rows: Iterable[Mapping[str, Any]] | Path,
-        *,
-        dry_run: bool = False,
-        skip_unknown: bool = False,
-        overwrite_final: bool = False,
-        allow_out_of_range: bool = False,
-        form: FileForm | None = None,
-        only_this_file: bool = False,
-    ) -> list[Recorded]:
-        """Set many buckets, all or none.
+        self, campaign: str, rows: Iterable[Mapping[str, Any]] | Path, **how: Any
+    ) -> list[dict[str, Any]]:
+        """Set many buckets, all or none; the verdict of each row.
 
         Args:
+            campaign: The campaign.
             rows: A CSV, Excel or Parquet file, or rows with `bucket`, `rounds`, `total`, ...
-            dry_run: Only say what would happen.
-            skip_unknown: Leave out unknown buckets.
-            overwrite_final: Correct final values.
-            allow_out_of_range: Totals out of range are right.
-            form: How a file is written (`latesum.files.FileForm`); the campaign remembers it.
-            only_this_file: The campaign does not remember it.
+            how: What the service takes beside them, such as `dry_run=True`, `preset="google-ads"`
+                or `columns="rounds=Clicks,total=Conversions"`.
         """
-        parameters: dict[str, Any] = {
-            "dry_run": dry_run,
-            "skip_unknown": skip_unknown,
-            "overwrite_final": overwrite_final,
-            "allow_out_of_range": allow_out_of_range,
-            "only_this_file": only_this_file,
-        }
-        if form is not None:
-            parameters |= {**form.to_json(), "columns": form.columns_text or None}
         body: dict[str, Any]
         if isinstance(rows, Path):
             kind = _KINDS.get(rows.suffix.lower(), "text/csv")
             body = {"content": rows.read_bytes(), "headers": {"Content-Type": kind}}
         else:
-            sent = [{**row, "bucket": _plain(row["bucket"])} for row in rows]
+            sent = [{**row, "bucket": _text(row["bucket"])} for row in rows]
             body = {"json": {"rows": sent}}
-        found = self._json("POST", _path(campaign, "totals"), params=parameters, **body)
-        return [_verdict(row) for row in found["rows"]]
+        found = self.send("POST", _path(campaign, "totals"), params=how, **body)
+        verdicts: list[dict[str, Any]] = found["rows"]
+        return verdicts
 
-    # Looking.
-
-    def status(self, campaign: str) -> dict[str, Any]:
-        """Everything that the page shows."""
-        found: dict[str, Any] = self._json("GET", _path(campaign, "status"))
-        return found
-
-    def estimates(self, campaign: str, level: float = 0.95) -> list[dict[str, Any]]:
-        """What is believed of each option."""
-        answer = self._json("GET", _path(campaign, "estimates"), params={"level": level})
-        found: list[dict[str, Any]] = answer["estimates"]
-        return found
-
-    def explain(self, campaign: str, bucket: Bucket | None = None) -> list[str]:
-        """Why: now, or when the decision for a bucket was taken."""
-        parameters = {} if bucket is None else {"bucket": _text(bucket)}
-        answer = self._json("GET", _path(campaign, "explanation"), params=parameters)
-        found: list[str] = answer["sentences"]
-        return found
-
-    def history(self, campaign: str) -> list[dict[str, Any]]:
-        """The whole log, oldest event first."""
-        events: list[dict[str, Any]] = []
-        more = True
-        while more:
-            after = events[-1]["sequence"] if events else 0
-            parameters = {"after": after, "limit": 1000}
-            part = self._json("GET", _path(campaign, "history"), params=parameters)
-            events += part["events"]
-            more = part["more"]
-        return events
-
-    # Operators.
-
-    def act(self, campaign: str, action: str, *, reason: str, **arguments: Any) -> str:
-        """Do an operator action once; what to know about it.
+    def send(self, method: str, path: str, **sent: Any) -> Any:
+        """Any other request, as `httpx` takes it: what was answered, or `ServiceError`.
 
         Args:
-            action: One of `latesum.campaigns.actions.ACTIONS`, such as "pause" or "restore-option".
-            reason: Why; it is kept in the history.
-            arguments: What the action takes, such as `option="red"`, or `config={"align": "week"}`.
+            method: Such as "POST".
+            path: Such as "/v1/campaigns/banner/actions/pause".
+            sent: Such as `json={"reason": "a holiday"}`.
         """
-        headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
-        path = _path(campaign, "actions", action)
-        body = {"reason": reason, **arguments}
-        answer = self._json("POST", path, json=body, headers=headers)
-        return str(answer.get("note", ""))
+        return self._ask(method, path, **sent)[1]
 
-    # Sending.
-
-    def _json(self, method: str, path: str, **sent: Any) -> Any:
-        answer = self._send(method, path, **sent)
+    def _ask(
+        self, method: str, path: str, seconds: float | None = None, **sent: Any
+    ) -> tuple[httpx.Response, Any]:
+        """An answer and what it says; within these seconds, if they are given."""
+        if method == "POST":  # an action happens once under its key, however often it is sent
+            sent["headers"] = {"Idempotency-Key": secrets.token_hex(16), **sent.get("headers", {})}
+        answer = (
+            self._try(method, path, **sent)
+            if seconds is None
+            else self._within(seconds, method, path, **sent)
+        )
         try:
-            return answer.json()
+            return answer, answer.json()
         except ValueError:
             raise _not_the_service(answer) from None
 
-    def _send_within(self, seconds: float, method: str, path: str, **sent: Any) -> httpx.Response:
-        """The answer, or `Unreachable` if there is none after these seconds.
+    def _within(self, seconds: float, *arguments: str, **sent: Any) -> httpx.Response:
+        """As `_try`, or `Unreachable` if there is no answer after these seconds.
 
         Timeouts of a request bound its parts, and finding the address of a name not at all; so it
         is sent by a thread, which is left alone when it takes longer.
         """
         found: Future[httpx.Response] = Future()
-        end = time.monotonic() + seconds
 
-        def send() -> None:
+        def ask() -> None:
             try:
-                found.set_result(self._send(method, path, end=end, timeout=seconds, **sent))
+                end = time.monotonic() + seconds
+                found.set_result(self._try(*arguments, end=end, timeout=seconds, **sent))
             except BaseException as error:
                 found.set_exception(error)
 
-        threading.Thread(target=send, daemon=True).start()
+        threading.Thread(target=ask, daemon=True).start()
         try:
             return found.result(seconds)
         except FutureTimeout:
             raise Unreachable(503, f"there was no answer within {seconds:g} s.", []) from None
 
-    def _send(
-        self, method: str, path: str, *, end: float = math.inf, **sent: Any
+    def _try(
+        self, method: str, path: str, *, end: float | None = None, **sent: Any
     ) -> httpx.Response:
         """The answer, or `ServiceError` with the sentence; asks again when one is lost."""
         pause, last = 0.1, "it does not answer"
         for attempt in range(self._attempts):
             if attempt:
-                # Clients that were cut off together must not all come back at the same moment.
+                # Clients that were cut off together must not all come back at the same time.
                 wait = pause * random.uniform(0.5, 1.5)
-                if time.monotonic() + wait > end:
+                if end is not None and time.monotonic() + wait > end:
                     break
                 self._sleep(wait)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, _MAX_PAUSE)
             try:
                 answer: httpx.Response = self._http.request(method, path, **sent)
             except self._httpx.TransportError as error:
                 last = str(error) or type(error).__name__
                 continue
-            if answer.status_code in _AGAIN:
-                last = str(_refusal(answer))
-                pause = max(pause, min(_retry_after(answer), _LONGEST_PAUSE))
-                continue
-            if not answer.is_success:
+            if answer.is_success:
+                return answer
+            if answer.status_code not in (429, 502, 503, 504):
                 raise _refusal(answer)
-            return answer
+            last = str(_refusal(answer))
+            told = answer.headers.get("retry-after", "")
+            pause = max(pause, min(float(told) if told.isdigit() else 0.0, _MAX_PAUSE))
         raise Unreachable(503, f"the service was asked {attempt + 1} times: {last}.", [])
+
+    def create(self, campaign: str, **config: Any) -> dict[str, Any]:
+        """Set up a campaign; if it is there and just the same, nothing happens.
+
+        Args:
+            campaign: Its name.
+            config: What `Campaign.create` takes, as JSON values.
+        """
+        made: dict[str, Any] = self.send("PUT", _path(campaign), json=config)
+        return made
 
 
 def _path(campaign: str, *parts: str) -> str:
     return "/".join(["/v1/campaigns", *(quote(part, safe="") for part in (campaign, *parts))])
 
 
-def _text(bucket: Bucket) -> str:
+def _text(bucket: object) -> str:
     return bucket.isoformat() if isinstance(bucket, date) else str(bucket)
-
-
-def _plain(bucket: Bucket) -> int | str:
-    return bucket if isinstance(bucket, int) else _text(bucket)
-
-
-def _verdict(found: dict[str, Any]) -> Recorded:
-    from latesum.campaigns.recording import Recorded  # an option is asked for without it
-
-    row = Recorded(**{name: found[name] for name in Recorded._fields if name in found})
-    return row._replace(marks=tuple(row.marks))
 
 
 def _max_age(answer: httpx.Response) -> float:
@@ -384,17 +269,6 @@ def _max_age(answer: httpx.Response) -> float:
         if name == "max-age" and value.isdigit():
             return float(value)
     return 0.0
-
-
-def _shown(answer: httpx.Response) -> Shown:
-    """The option that was answered."""
-    try:
-        found = answer.json()
-        ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
-        named = ("option", "bucket", "label", "purpose", "reason", "winner")
-        return Shown(**{name: found[name] for name in named}, ends=ends)
-    except (ValueError, KeyError, TypeError):
-        raise _not_the_service(answer) from None
 
 
 def _refusal(answer: httpx.Response) -> ServiceError:
@@ -411,8 +285,3 @@ def _not_the_service(answer: httpx.Response) -> Unreachable:
     kind = answer.headers.get("content-type", "no content")
     said = f"{answer.status_code} with {kind}"
     return Unreachable(503, f"the address was answered with {said}, not by the service.", [])
-
-
-def _retry_after(answer: httpx.Response) -> float:
-    text = answer.headers.get("retry-after", "")
-    return float(text) if text.isdigit() else 0.0

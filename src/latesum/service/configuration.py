@@ -42,8 +42,6 @@ class Configuration:
     #: The least seconds between two forecasts of a campaign that is looked at.
     forecast_every: float = 30.0
     clock: Clock = system_clock
-    #: How many times faster than the world's the clock runs; the demo's does.
-    speed: float = 1.0
 
 
 def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
