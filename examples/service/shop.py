@@ -19,28 +19,27 @@ DECLARED = "plain"
 
 def set_up(client: Client) -> None:
     """Make the campaign; done twice, it is made once."""
-    client.create(
-        CAMPAIGN,
-        options=list(BANNERS),
-        policy="odaaf",
-        parameters={"horizon": "90 days", "mean_delay": "36 hours"},
-        every="day",
-        zone="Europe/Berlin",
-        expected_rounds=5000,
-        time_basis="arrival",
-        unit="sales",
-    )
+    config = {
+        "options": list(BANNERS),
+        "policy": "odaaf",
+        "parameters": {"horizon": "90 days", "mean_delay": "36 hours"},
+        "every": "day",
+        "zone": "Europe/Berlin",
+        "expected_rounds": 5000,
+        "time_basis": "arrival",
+        "unit": "sales",
+    }
+    client.send("PUT", f"/v1/campaigns/{CAMPAIGN}", json=config)
 
 
 def banner(client: Client) -> str:
     """The text of today's banner."""
-    shown = client.option(CAMPAIGN, fallback=DECLARED)
-    return BANNERS[shown.option]
+    return BANNERS[client.option(CAMPAIGN, fallback=DECLARED)["option"]]
 
 
 def tell(client: Client, day: str, visitors: int, sales: float) -> str:
     """Tell what arrived on a day; told again, it changes nothing."""
-    return client.record(CAMPAIGN, day, rounds=visitors, total=sales).verdict
+    return str(client.record(CAMPAIGN, day, rounds=visitors, total=sales)["verdict"])
 
 
 def serve_page(client: Client, port: int = 8080) -> None:

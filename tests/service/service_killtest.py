@@ -76,7 +76,7 @@ class ByService:
 
     def option(self, bucket):
         self.answered += 1
-        return self._client.option(NAME, bucket).option
+        return self._client.option(NAME, bucket)["option"]
 
     def record(self, bucket, total):
         self._client.record(NAME, bucket, rounds=1000, total=total)
@@ -84,7 +84,7 @@ class ByService:
         self.answered += 1
 
     def act(self, act, **arguments):
-        self._client.act(NAME, act, **arguments)
+        self._client.send("POST", f"/v1/campaigns/{NAME}/actions/{act}", json=arguments)
 
 
 class ByLibrary:
@@ -122,9 +122,9 @@ def bother(service, secret, world, stop, seed, answered):
             bucket = draws.randint(1, settled)
             client.record(NAME, bucket, rounds=1000, total=world.acknowledged[bucket])
             # Of a bucket that was decided: to ask for the next one would decide it, too early.
-            assert client.option(NAME, bucket).bucket == bucket
+            assert client.option(NAME, bucket)["bucket"] == bucket
             if draws.random() < 0.05:
-                client.status(NAME)
+                client.send("GET", f"/v1/campaigns/{NAME}/status")
             answered[seed] += 2
 
 
@@ -144,7 +144,7 @@ def kill_at_random_moments(address, moments, *, seed=1, say=lambda text: None):
     stop, killed = threading.Event(), 0
     try:
         with client_of(service, secret) as client:
-            client.create(NAME, **SETTINGS)
+            client.send("PUT", f"/v1/campaigns/{NAME}", json=SETTINGS)
             world = ByService(client)
             answered = [0, 0, 0]
             threads = [

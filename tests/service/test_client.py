@@ -9,9 +9,8 @@ from service_settings import SETTINGS
 
 from latesum._checks import InvalidInput
 from latesum.errors import ServiceError, Unreachable
-from latesum.files import FileForm
 from latesum.service import client as client_module
-from latesum.service.client import Client, Shown
+from latesum.service.client import Client
 
 
 class Unlucky(httpx.BaseTransport):
@@ -45,72 +44,63 @@ def client(service, way):
     with Client(
         "http://service", service.secrets["operate"], transport=way, sleep=lambda _: None
     ) as c:
-        c.create("banner", **SETTINGS)
+        c.send("PUT", "/v1/campaigns/banner", json=SETTINGS)
         yield c
 
 
+def act(client, action, **arguments):
+    body = {"reason": "a test", **arguments}
+    return client.send("POST", f"/v1/campaigns/banner/actions/{action}", json=body)
+
+
+def kinds(client):
+    return [each["kind"] for each in client.send("GET", "/v1/campaigns/banner/history")["events"]]
+
+
 def test_a_campaign_with_regions(client):
-    client.create(
-        "regional", options=["red", "blue"], regions=["north", "south"], expected_rounds=1000,
-        every="number", time_basis="arrival", seed=1,
-    )  # fmt: skip
-    shown = {
-        region: client.option("regional", region=region).option for region in ("north", "south")
-    }
-    assert set(shown.values()) == {"red", "blue"}  # the sweep shows both
-    assert client.record("regional", 1, region="north", rounds=900, total=30).verdict == "new"
+    config = {
+        "options": ["red", "blue"], "regions": ["north", "south"], "expected_rounds": 1000,
+        "every": "number", "time_basis": "arrival", "seed": 1,
+    }  # fmt: skip
+    client.send("PUT", "/v1/campaigns/regional", json=config)
+    shown = {client.option("regional", region=each)["option"] for each in ("north", "south")}
+    assert shown == {"red", "blue"}  # the sweep shows both
+    assert client.record("regional", 1, region="north", rounds=900, total=30)["verdict"] == "new"
     with pytest.raises(ServiceError, match="say which region"):
         client.option("regional")
 
 
 def test_the_whole_round(client, tmp_path):
     shown = client.option("banner")
-    assert (shown.option, shown.bucket, shown.fallback) == ("red", 1, False)
-    assert client.record("banner", 1, rounds=1000, total=300).verdict == "new"
-    assert client.option("banner", 2).bucket == 2
-    assert [each.verdict for each in client.upload("banner", [{"bucket": 2, "total": 9}])] == [
-        "new"
-    ]
+    assert (shown["option"], shown["bucket"], shown["fallback"]) == ("red", 1, False)
+    assert client.record("banner", 1, rounds=1000, total=300)["verdict"] == "new"
+    assert client.option("banner", 2)["bucket"] == 2
+    assert client.upload("banner", [{"bucket": 2, "total": 9}])[0]["verdict"] == "new"
     file = tmp_path / "totals.csv"
-    file.write_text("bucket,total\n2,10\n")
-    assert client.upload("banner", file)[0].verdict == "revised"
-    assert client.campaigns()[0]["name"] == "banner"
-    assert client.status("banner")["state"] == "running"
-    assert client.estimates("banner")[0]["mean"] is not None
-    assert client.explain("banner", 1)[-1].startswith("1: red")
-    client.act("banner", "pin", option="blue", buckets=2, reason="a test")
-    client.act("banner", "resume", reason="a test")
-    client.act("banner", "remove-option", option="blue", reason="a test")
-    client.act("banner", "finish", reason="a test")
-    kinds = [event["kind"] for event in client.history("banner")]
-    assert kinds[-4:] == ["pin", "resume", "remove-option", "finish"]
+    file.write_text("bucket;Besucher;total\n2;900;310,5\n")
+    how = {"columns": "rounds=Besucher", "decimal": ","}
+    row = client.upload("banner", file, **how, dry_run=True)[0]
+    assert (row["verdict"], row["rounds"], row["total"]) == ("revised", 900, 310.5)
+    assert (row["was_total"], row["region"]) == (9, "")
+    client.upload("banner", file, **how, only_this_file=True)
+    assert "file form" not in kinds(client)
+    client.upload("banner", file, **how)
+    assert client.send("GET", "/v1/campaigns/banner/status")["state"] == "running"
+    act(client, "finish")
+    assert kinds(client)[-2:] == ["file form", "finish"]
 
 
 def test_an_option_comes_with_the_winner(client):
     named = None
     for bucket in range(1, 40):
         shown = client.option("banner")
-        if (named := shown.winner) is not None:
+        if (named := shown["winner"]) is not None:
             break
-        client.record("banner", bucket, rounds=1000, total=300 if shown.option == "red" else 700)
-    assert named == client.status("banner")["winner"] == "blue"
-    client.act("banner", "finish", reason="a test")
-    assert client.option("banner").winner is None  # it is kept already
-
-
-def test_a_preview_shows_what_was_read_and_what_it_replaces(client, tmp_path):
-    client.option("banner")
-    client.record("banner", 1, rounds=1000, total=300)
-    file = tmp_path / "totals.csv"
-    file.write_text("bucket;Besucher;total\n1;900;310,5\n")
-    form = FileForm({"rounds": "Besucher"}, decimal=",")
-    row = client.upload("banner", file, form=form, dry_run=True)[0]
-    assert (row.verdict, row.rounds, row.total, row.shown) == ("revised", 900, 310.5, "red")
-    assert (row.was_rounds, row.was_total, row.region) == (1000, 300, "")
-    client.upload("banner", file, form=form, only_this_file=True)
-    assert "file form" not in [entry["kind"] for entry in client.history("banner")]
-    client.upload("banner", file, form=form)
-    assert "file form" in [entry["kind"] for entry in client.history("banner")]
+        total = 300 if shown["option"] == "red" else 700
+        client.record("banner", bucket, rounds=1000, total=total)
+    assert named == client.send("GET", "/v1/campaigns/banner/status")["winner"] == "blue"
+    act(client, "finish")
+    assert client.option("banner")["winner"] is None  # it is kept already
 
 
 def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way):
@@ -118,13 +108,12 @@ def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way)
         way.lost = 3
         return call(*arguments, **more)
 
-    losing(client.create, "banner", **SETTINGS)
+    losing(client.send, "PUT", "/v1/campaigns/banner", json=SETTINGS)
     losing(client.option, "banner", 1)
-    assert losing(client.record, "banner", 1, total=3).verdict == "same"  # the fourth time it is
-    losing(client.act, "banner", "pause", reason="a test")
-    losing(client.act, "banner", "pin", option="red", reason="a test")
-    kinds = [event["kind"] for event in client.history("banner")]
-    assert kinds == ["decision", "record", "pause", "pin"]
+    assert losing(client.record, "banner", 1, total=3)["verdict"] == "same"  # the fourth time it is
+    losing(act, client, "pause")
+    losing(act, client, "pin", option="red")
+    assert kinds(client) == ["decision", "record", "pause", "pin"]
 
 
 def test_refusals_are_raised_at_once_with_their_sentence(client, way):
@@ -149,9 +138,9 @@ def test_what_cannot_be_reached_has_a_fallback(service):
         client.option("banner")
     assert len(waits) == 3
     assert waits == sorted(waits) or waits[-1] > 0.1  # the pauses grow, apart from chance
-    assert client.option("banner", fallback="red").fallback
+    assert client.option("banner", fallback="red")["fallback"]
     asked = len(waits)
-    assert client.option("banner", fallback="blue") == Shown("blue", fallback=True)
+    assert client.option("banner", fallback="blue") == {"option": "blue", "fallback": True}
     assert len(waits) == asked  # it was not asked again so soon
 
 
@@ -168,7 +157,7 @@ def test_what_cannot_be_reached_has_a_fallback(service):
 )
 def test_what_is_no_answer_of_the_service_has_a_fallback(answer):
     with Client("http://x", "t", transport=httpx.MockTransport(lambda _: answer)) as client:
-        assert client.option("banner", fallback="red") == Shown("red", fallback=True)
+        assert client.option("banner", fallback="red") == {"option": "red", "fallback": True}
         with pytest.raises(ServiceError):
             client.option("banner")
 
@@ -179,7 +168,7 @@ def test_a_page_in_place_of_an_answer_is_said():
         Client("http://x", "t", transport=httpx.MockTransport(lambda _: page)) as lost,
         pytest.raises(Unreachable, match="200 with text/html"),
     ):
-        lost.status("banner")
+        lost.send("GET", "/v1/campaigns")
 
 
 def test_a_refusal_is_raised_although_there_is_a_fallback(client):
@@ -192,7 +181,7 @@ def test_a_fallback_does_not_wait_for_a_service_that_only_listens(monkeypatch):
     silent = socket.create_server(("127.0.0.1", 0))
     monkeypatch.setattr(client_module, "_FALLBACK_AFTER", 0.05)
     with silent, Client(f"http://127.0.0.1:{silent.getsockname()[1]}", "t", timeout=60) as client:
-        assert client.option("banner", fallback="red") == Shown("red", fallback=True)
+        assert client.option("banner", fallback="red") == {"option": "red", "fallback": True}
 
 
 def test_a_fallback_does_not_wait_for_names_either(monkeypatch):
@@ -206,7 +195,7 @@ def test_a_fallback_does_not_wait_for_names_either(monkeypatch):
 
     monkeypatch.setattr(client_module, "_FALLBACK_AFTER", 0.05)
     client = Client("http://x", "t", transport=Lost())
-    assert client.option("banner", fallback="red").fallback
+    assert client.option("banner", fallback="red")["fallback"]
     never.set()
 
 
@@ -215,7 +204,7 @@ def test_the_fallback_comes_within_a_second():
 
 
 def test_an_option_is_kept_for_as_long_as_the_service_says(service, way, client):
-    client.create("daily", **{**SETTINGS, "every": "day"})
+    client.send("PUT", "/v1/campaigns/daily", json={**SETTINGS, "every": "day"})
     way.sent.clear()
     assert client.option("daily") == client.option("daily") == client.option("daily")
     assert len(way.sent) == 1

@@ -14,24 +14,24 @@ from latesum.service.jobs import FILES, Jobs
 
 PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
 FILE = b"bucket,total\n2026-03-01,7\n" + b"\n" * 20_000
-SENT = {"sent": {"kind": "text/csv", "form": {}}}
+SENT = {"form": {}}
 
 
 def test_a_job_is_done_by_a_process_of_its_own():
-    answer = asyncio.run(Jobs().run("history", SENT, FILE, owner="a"))
+    answer = asyncio.run(Jobs(None).run("history", SENT, FILE, owner="a"))
     assert answer.status == 200
     assert answer.found()["first"] == "2026-03-01"
 
 
 def test_what_is_refused_in_the_process_is_refused_here():
-    answer = asyncio.run(Jobs().run("history", SENT, b"date\n2026-03-01\n", owner="a"))
+    answer = asyncio.run(Jobs(None).run("history", SENT, b"date\n" + b"\n" * 20_000, owner="a"))
     with pytest.raises(Refused) as refused:
         answer.found()
     assert refused.value.status == 422
 
 
 def test_a_job_that_takes_longer_than_it_may_is_refused():
-    slow = Jobs({"history": FILES._replace(seconds=0.05)})
+    slow = Jobs(None, {"history": FILES._replace(seconds=0.05)})
     with pytest.raises(Refused, match="send it in parts") as refused:
         asyncio.run(slow.run("history", SENT, FILE, owner="a"))
     assert refused.value.status == 422
@@ -47,7 +47,7 @@ def test_the_process_is_ended_when_no_one_waits_any_longer(monkeypatch):
 
     async def leave():
         monkeypatch.setattr(asyncio, "create_subprocess_exec", begin)
-        waiting = asyncio.create_task(Jobs().run("history", SENT, FILE, owner="a"))
+        waiting = asyncio.create_task(Jobs(None).run("history", SENT, FILE, owner="a"))
         while not begun:
             await asyncio.sleep(0.01)
         waiting.cancel()
@@ -64,7 +64,7 @@ def test_jobs_of_one_token_wait_for_each_other_and_not_for_those_of_others(monke
     async def crowd():
         go_on = asyncio.Event()
 
-        async def slow(self, kind, given, body, on_news):
+        async def slow(self, kind, given, body):
             running.append(given["of"])
             most[given["of"]] = max(most.get(given["of"], 0), running.count(given["of"]))
             if given["of"] == "a":
@@ -73,7 +73,7 @@ def test_jobs_of_one_token_wait_for_each_other_and_not_for_those_of_others(monke
             return jobs.Answer(200, "{}")
 
         monkeypatch.setattr(Jobs, "_run", slow)
-        shared = Jobs()
+        shared = Jobs(None)
         waiting = [
             asyncio.create_task(shared.run("history", {"of": "a"}, owner="a")) for _ in range(3)
         ]
@@ -89,7 +89,7 @@ def test_jobs_of_one_token_wait_for_each_other_and_not_for_those_of_others(monke
 def test_only_some_may_wait(monkeypatch):
     monkeypatch.setattr(jobs, "MAX_WAITING_OF_ONE", 0)
     with pytest.raises(Refused, match="under way") as refused:
-        asyncio.run(Jobs().run("plan", {}, owner="a"))
+        asyncio.run(Jobs(None).run("plan", {}, owner="a"))
     assert (refused.value.status, refused.value.headers) == (429, {"retry-after": "10"})
 
 

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from latesum.service import job
+from latesum.service import jobs
 
 SETTINGS = {
     "options": ["red", "blue", "green"], "regions": ["north", "south"], "every": "day", "zone": "UTC",
@@ -177,17 +177,17 @@ def check_plan(plan):
 
 
 def test_a_plan_with_regions_is_simulated_from_a_history(operator, monkeypatch):
-    monkeypatch.setattr(job, "REGION_REPLICATIONS", 2)
+    monkeypatch.setattr(jobs, "REGION_REPLICATIONS", 2)
     given = {**QUESTION, "history": read(operator).json()["rows"]}
-    check_plan(job.do("plan", given, b"", print)[1])
+    check_plan(jobs.do("plan", given, b"").found())
     for change, says in (
         ({"regions": 3}, "the history has 2 regions"),
         ({"run_for": "1 week"}, "the days of the campaign"),
         ({"history": [{"bucket": "soon"}]}, "row 1 of the history is for 'soon'"),
         ({"late": "soon"}, "'soon' does not say how late"),
     ):
-        status, said = job.do("plan", {**given, **change}, b"", print)
-        assert (status, says in said["error"]) == (422, True)
+        answer = jobs.do("plan", {**given, **change}, b"")
+        assert (answer.status, says in answer.content) == (422, True)
 
 
 def test_what_cannot_be_planned_is_refused_before_anything_is_simulated(operator, service):

@@ -9,16 +9,14 @@ import pytest
 from latesum.campaigns import Campaign, Row
 from latesum.service import forecasts
 from latesum.service.forecasts import in_words, question_of
-from latesum.service.job import do
+from latesum.service.jobs import do
 from latesum.simulation import Problem
 
 
 def forecast(question, **changed):
     """What the process answers to a question that went to it as JSON."""
     given = json.loads(json.dumps({**question, "replications": 8, "max_buckets": 40, **changed}))
-    status, found = do("forecast", given, b"", print)
-    assert status == 200, found
-    return found
+    return do("forecast", given, b"").found()
 
 
 @pytest.fixture
@@ -102,34 +100,6 @@ def test_plans_over_http(lasting_service):
         answer = operator.post("/v1/plans", json={**question, **wrong})
         assert answer.status_code == 422, answer.text
         assert says in answer.json()["error"]
-
-
-def test_a_plan_in_lines_gets_surer(lasting_service):
-    """What is answered at last is what is answered without lines."""
-    operator = lasting_service.as_("operate")
-    question = {
-        "options": 2, "rate": 0.1, "lift": "50%", "traffic": "1000 per day", "late": "4 hours",
-        "run_for": "8 weeks",
-    }  # fmt: skip
-    in_lines = {"Accept": "application/x-ndjson"}
-    answer = operator.post("/v1/plans", json=question, headers=in_lines)
-    assert answer.headers["content-type"].startswith("application/x-ndjson")
-    *present, last = [json.loads(line) for line in answer.text.splitlines()]
-    assert [each["present"]["stage"] for each in present] == [
-        "stage 1", "stage 2", "stage 3",
-    ]  # fmt: skip
-    runs = [each["present"]["replications"] for each in present]
-    assert runs == sorted(set(runs))
-    assert not present[0]["present"]["sure"]
-    label = last["found"]["recommendation"]["label"]
-    chosen = next(row for row in last["found"]["policies"] if row["label"] == label)
-    assert present[-1]["present"]["finds_best"] == chosen["finds_best"]
-    assert last["found"] == operator.post("/v1/plans", json=question).json()
-    refused = operator.post(
-        "/v1/plans", json={**question, "run_for": "8 wombats"}, headers=in_lines
-    )
-    assert refused.status_code == 422
-    assert "wombats" in refused.json()["error"]
 
 
 def test_days_that_pass_do_not_change_a_question(grown, clock):

@@ -101,12 +101,11 @@ def test_the_cookie_of_a_session_is_secure_and_only_our_page_may_act(behind):
 def test_the_client_speaks_https_decides_records_and_uploads(behind, tmp_path):
     transport = httpx.HTTPTransport(verify=behind.trusted)
     with Client(behind.address, behind.secret, transport=transport) as client:
-        shown = client.option("banner")
-        assert shown.option in SETTINGS["options"]
-        assert client.record("banner", 1, rounds=1000, total=300).verdict in ("new", "same")
+        assert client.option("banner")["option"] in SETTINGS["options"]
+        assert client.record("banner", 1, rounds=1000, total=300)["verdict"] in ("new", "same")
         file = tmp_path / "report.csv"
         file.write_text("bucket,total\n1,300\n" + "\n" * 30_000)  # read by a process of its own
-        assert [row.verdict for row in client.upload("banner", file)] == ["same"]
+        assert [row["verdict"] for row in client.upload("banner", file)] == ["same"]
 
 
 def test_the_log_has_the_address_of_the_client_and_not_what_it_says_of_itself(behind):

@@ -20,8 +20,7 @@ from service_settings import SETTINGS
 from latesum.campaigns import Campaign, Store
 from latesum.errors import MissingExtra
 from latesum.files import sources
-from latesum.service import Tokens, job
-from latesum.service.errors import Refused
+from latesum.service import Tokens, jobs
 
 PATH = "/v1/campaigns/banner"
 BUCKETS = 200
@@ -103,14 +102,14 @@ def test_only_an_upload_may_be_large(operator, campaign):
 
 def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monkeypatch):
     """Eight uploads that do not end, on the threads that work on uploads."""
-    begun, go_on, real = threading.Event(), threading.Event(), job.import_totals
+    begun, go_on, real = threading.Event(), threading.Event(), jobs.import_totals
 
     def slow(*arguments, **more):
         begun.set()
         assert go_on.wait(300)
         return real(*arguments, **more)
 
-    monkeypatch.setattr(job, "import_totals", slow)
+    monkeypatch.setattr(jobs, "import_totals", slow)
     operator.get(f"{campaign}/option")
 
     def send():
@@ -391,17 +390,14 @@ def test_files_of_10001_rows_are_refused_whatever_they_are(operator, campaign, k
     assert "more than 10,000 rows" in answer.json()["error"]
 
 
-@pytest.mark.parametrize("kind", ["excel", "parquet"])
-def test_a_service_without_the_library_says_so(kind, monkeypatch, operator, campaign, service):
+@pytest.mark.parametrize("body", [b"PK\x03\x04", b"PAR1"], ids=["excel", "parquet"])
+def test_a_service_without_the_library_says_so(body, monkeypatch):
     def missing(*extras):
         raise MissingExtra("this needs a library")
 
     monkeypatch.setattr(sources, "need", missing)
-    body = b"PK\x03\x04" if kind == "excel" else b"PAR1"
-    opened = Campaign.open(campaign.rpartition("/")[2], store=service.store)
-    with pytest.raises(Refused, match="this needs a library") as refused:
-        job.take_in(opened, body, job.Upload("text/csv", {}))
-    assert refused.value.status == 415
+    answer = jobs.do("history", {"form": {}}, body)
+    assert (answer.status, "this needs a library" in answer.content) == (415, True)
 
 
 def test_what_a_process_of_its_own_takes_in_is_seen_by_the_service(operator, campaign):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,9 +52,10 @@ def next_option(
     if as_json:
         told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions]
         alarms = [each.sentence for each in health if each.level == "alarm"]
-        said = {"winner": winner, "alarm": alarms[0] if alarms else None}
-        said["health"] = [each._asdict() for each in health]
-        print(json.dumps({**({"regions": told} if regional else told[0]), **said}, indent=2))
+        said = {"regions": told} if regional else told[0]
+        said |= {"winner": winner, "alarm": alarms[0] if alarms else None}
+        said |= {"health": [each._asdict() for each in health]}
+        print(json.dumps(said, indent=2))
         return
     if regional:
         from latesum._render import new_table, terminal
@@ -196,7 +198,7 @@ def _summary(
     return said
 
 
-_GROUPS = {
+_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "Every day": {
         "next": next_option,
         "record": record,

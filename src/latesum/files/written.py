@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from latesum._checks import InvalidInput, known_name
+from latesum._checks import InvalidInput
 from latesum._extras import as_frame, need, require
 from latesum.files.cells import guarded
 

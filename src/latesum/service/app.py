@@ -11,13 +11,12 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
-from datetime import timedelta
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from latesum.campaigns.store import Store
-from latesum.service.auth import AuthMiddleware, Holders
+from latesum.service.auth import AuthMiddleware
 from latesum.service.cache import CampaignCache, Workers
 from latesum.service.configuration import Configuration, read_networks
 from latesum.service.errors import set_up_errors
@@ -36,6 +35,7 @@ from latesum.service.routes import (
     plans,
     totals,
 )
+from latesum.service.tokens import Sessions, Tokens
 from latesum.service.webhooks import Poster, Webhooks
 
 #: All routes there are; those that are asked for most come first.
@@ -61,8 +61,8 @@ makes one with a scope: **read**, **record** (and read), **operate** (and all ab
 def create_app(store: Store, configuration: Configuration | None = None) -> FastAPI:
     """The service of a store, for an ASGI server to run."""
     configuration = configuration or Configuration()
-    metrics = Metrics()
-    workers, jobs = Workers(metrics), Jobs()
+    workers = Workers(Metrics())
+    jobs = Jobs(workers.uploads)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -95,10 +95,13 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         # As they are: included, each would be built once more for every application.
         app.router.routes.extend(router.routes)
     set_up_errors(app, _methods_of)
-    lasts = timedelta(hours=configuration.session_hours)
-    app.state.holders = holders = Holders(store, lasts, workers.tokens)
+    app.state.sessions = sessions = Sessions(store)
     app.add_middleware(
-        AuthMiddleware, holders=holders, metrics=metrics, configuration=configuration
+        AuthMiddleware,
+        tokens=Tokens(store),
+        sessions=sessions,
+        workers=workers,
+        configuration=configuration,
     )
     return app
 

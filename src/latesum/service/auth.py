@@ -16,11 +16,9 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import Executor
 from datetime import timedelta
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -30,32 +28,31 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from latesum import _render
-from latesum.campaigns.store import Store
+from latesum.service.cache import Workers
 from latesum.service.configuration import Configuration
 from latesum.service.errors import ClientLeft, Refused, refusal_of
 from latesum.service.logs import log
-from latesum.service.metrics import Metrics
-from latesum.service.tokens import Sessions, Token, Tokens
+from latesum.service.tokens import Sessions, Tokens
 
-T = TypeVar("T")
 #: Over HTTPS the cookie is bound to this host and cannot be set by a neighbor of it.
 COOKIE = "latesum"
 SECURE_COOKIE = "__Host-latesum"
 #: Our page sends it. Other sites cannot set it, so an action by cookie that has it was meant.
 PAGE_HEADER = "x-latesum-page"
 OPEN = ("/livez",)
+#: Requests that are worked on at once; more are refused, so that these are answered soon.
+MAX_REQUESTS = 256
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_LONGEST_LOGIN = 2_000
-#: In bytes and seconds: the body of a request that needs none, and a login's time without a token.
-_MAX_UNUSED_BODY = 10_000
+#: Bodies, in bytes: of a login, of a request that needs none, and of one that is no upload, which
+#: is checked in the loop that answers all requests.
+_MAX_LOGIN, _MAX_UNUSED, _MAX_SMALL = 2_000, 10_000, 100_000
+#: What may have a file in its body, or the rows of one.
+_LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans/regions)")
+#: Seconds for the body of a login or of a request that needs none.
 _MAX_SHORT_SECONDS = 3.0
 _LET_GO = 0.1
 #: Keys whose requests are counted for a rate limit.
-_MOST_REMEMBERED = 10_000
-#: In bytes; unless it is an upload, a body is checked in the loop that answers all requests.
-_LARGEST_UNLESS_UPLOAD = 100_000
-#: Requests that are worked on at once; more are refused, so that these are answered soon.
-MAX_REQUESTS = 256
+_MAX_KEYS = 10_000
 #: In the log: the letters of an address, and lines per second about requests that were refused.
 _MAX_LOGGED_PATH = 200
 _MAX_REFUSAL_LINES = 20
@@ -65,70 +62,31 @@ _PROXY = "; where a proxy ends HTTPS, name it by --proxy."
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
 
 
-class Holders:
-    """Who holds a valid token, and who has a session: looked up by the hash of what was sent."""
-
-    def __init__(self, store: Store, lasts: timedelta, thread: Executor) -> None:
-        self._tokens = Tokens(store)
-        self._sessions = Sessions(store)
-        self._lasts = lasts
-        self._thread = thread
-        self._waiting = 0
-
-    async def find(self, secret: str, *, by_cookie: bool = False) -> Token | None:
-        """The holder of a token, or of a session, that is valid."""
-        if self._waiting >= MAX_REQUESTS:
-            raise _busy()
-        self._waiting += 1
-        try:
-            return await self._run((self._sessions if by_cookie else self._tokens).find, secret)
-        finally:
-            self._waiting -= 1
-
-    async def begin_session(self, token: Token) -> str:
-        """The secret of a new session."""
-        return await self._run(self._sessions.new, token, self._lasts)
-
-    async def end_session(self, secret: str) -> None:
-        """End a session."""
-        await self._run(self._sessions.end, secret)
-
-    async def _run(self, work: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-
-
 class RateLimit:
     """A bucket of tickets for each key: it fills at a rate, and every request takes one.
 
-    >>> limit = RateLimit(1.0, at_once=2)
+    >>> limit = RateLimit(1.0)
     >>> [limit.wait("shop", now=0.0) for _ in range(3)]
     [0.0, 0.0, 1.0]
     >>> limit.wait("shop", now=1.0)
     0.0
     """
 
-    def __init__(self, per_second: float, at_once: float | None = None) -> None:
-        self.per_second = per_second
-        self.at_once = max(1.0, per_second * 2 if at_once is None else at_once)
+    def __init__(self, per_second: float) -> None:
+        self._per_second, self._most = per_second, max(1.0, per_second * 2)
         self._tickets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def seconds_left(self, key: str, now: float | None = None) -> float:
-        """The seconds until there is a ticket; 0 if there is one, which is not taken."""
+    def wait(self, key: str, now: float | None = None, *, take: bool = True) -> float:
+        """The seconds until there is a ticket; 0 if there is one, which is taken or not."""
         now = time.monotonic() if now is None else now
-        tickets, since = self._tickets.get(key, (self.at_once, now))
-        tickets = min(self.at_once, tickets + (now - since) * self.per_second)
-        return 0.0 if tickets >= 1 else (1 - tickets) / self.per_second
-
-    def wait(self, key: str, now: float | None = None) -> float:
-        """Take a ticket: 0 if there is one, otherwise the seconds until there will be."""
-        now = time.monotonic() if now is None else now
-        if left := self.seconds_left(key, now):
-            return left
-        tickets, since = self._tickets.get(key, (self.at_once, now))
-        tickets = min(self.at_once, tickets + (now - since) * self.per_second)
-        self._tickets[key] = (tickets - 1, now)
-        if len(self._tickets) > _MOST_REMEMBERED:
-            self._tickets.popitem(last=False)  # the one that came first; a flood forgets itself
+        tickets, since = self._tickets.get(key, (self._most, now))
+        tickets = min(self._most, tickets + (now - since) * self._per_second)
+        if tickets < 1:
+            return (1 - tickets) / self._per_second
+        if take:
+            self._tickets[key] = (tickets - 1, now)
+            if len(self._tickets) > _MAX_KEYS:
+                self._tickets.popitem(last=False)  # the first that came: a flood forgets itself
         return 0.0
 
 
@@ -136,20 +94,21 @@ class AuthMiddleware:
     """Lets requests with a valid token pass, within the rate limits, and logs every request."""
 
     def __init__(
-        self, app: ASGIApp, holders: Holders, metrics: Metrics, configuration: Configuration
+        self,
+        app: ASGIApp,
+        tokens: Tokens,
+        sessions: Sessions,
+        workers: Workers,
+        configuration: Configuration,
     ) -> None:
         self._app = app
-        self._holders = holders
-        self._session_seconds = max(1, int(configuration.session_hours * 3600))
-        self._metrics = metrics
-        self._largest = configuration.largest_body
-        self._body_seconds = configuration.body_seconds
+        self._tokens, self._sessions = tokens, sessions
+        self._workers, self._configuration = workers, configuration
         self._short_seconds = min(_MAX_SHORT_SECONDS, configuration.body_seconds)
         self._limit = RateLimit(configuration.requests_per_second)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
         self._refusal_lines = RateLimit(_MAX_REFUSAL_LINES)
-        self._unlogged = 0
-        self._under_way = 0
+        self._unlogged = self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or not."""
@@ -182,7 +141,7 @@ class AuthMiddleware:
                     raise  # half of an answer was sent; the connection has to be closed
                 refused = refusal_of(error)
                 if not admitted:
-                    self._metrics.refused.labels(str(refused.status)).inc()
+                    self._workers.metrics.refused.labels(str(refused.status)).inc()
                 await refused.answer()(scope, receive, sending)
         finally:
             self._keep_log(scope, status, time.perf_counter() - began)
@@ -190,7 +149,9 @@ class AuthMiddleware:
     async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in a request whose body was read: one that only waits for it keeps nobody out."""
         if self._under_way >= MAX_REQUESTS:
-            raise _busy()
+            raise Refused(
+                503, "too many requests are under way; try again in a second.", retry_after="1"
+            )
         self._under_way += 1
         try:
             await self._app(scope, receive, send)
@@ -208,9 +169,12 @@ class AuthMiddleware:
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
         # Before anything is looked up: who guesses costs nobody time.
-        _slow_down(self._unauthenticated.seconds_left(_address_of(scope)))
+        _slow_down(self._unauthenticated.wait(_address_of(scope), take=False))
         secret, by_cookie = read_secret(scope)
-        token = None if secret is None else await self._holders.find(secret, by_cookie=by_cookie)
+        find = self._sessions.find if by_cookie else self._tokens.find
+        token = None
+        if secret is not None:
+            token = await self._workers.run(self._workers.tokens, find, secret)
         if token is None:
             return self._ask_for_token(scope, headers, had_secret=secret is not None), receive
         _slow_down(self._limit.wait(token.id))
@@ -218,11 +182,11 @@ class AuthMiddleware:
         if by_cookie and method not in _SAFE and not from_our_page:
             raise Refused(403, f"only the service's own page may act by cookie{_PROXY}")
         scope["token"] = token
-        largest, seconds = min(self._largest, _LARGEST_UNLESS_UPLOAD), self._body_seconds
+        largest, seconds = self._configuration.largest_body, self._configuration.body_seconds
         if method in _SAFE:
-            largest, seconds = min(largest, _MAX_UNUSED_BODY), self._short_seconds
-        elif _LARGE.fullmatch(path):
-            largest = self._largest
+            largest, seconds = min(largest, _MAX_UNUSED), self._short_seconds
+        elif not _LARGE.fullmatch(path):
+            largest = min(largest, _MAX_SMALL)
         return self._work, _replay(await _read_body(receive, headers, largest, seconds), receive)
 
     def _ask_for_token(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
@@ -242,18 +206,20 @@ class AuthMiddleware:
         _slow_down(self._unauthenticated.wait(_address_of(scope)))
         if not _same_origin(scope, headers):
             raise Refused(403, f"only the service's own page may log in{_PROXY}")
-        body = await _read_body(receive, headers, _LONGEST_LOGIN, self._short_seconds)
+        body = await _read_body(receive, headers, _MAX_LOGIN, self._short_seconds)
         secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()
-        token = await self._holders.find(secret)
+        run, thread = self._workers.run, self._workers.tokens
+        token = await run(thread, self._tokens.find, secret)
         if token is None:
             return login_page(401, "There is no such token.")
-        session = await self._holders.begin_session(token)
+        lasts = timedelta(hours=self._configuration.session_hours)
+        session = await run(thread, self._sessions.new, token, lasts)
         log("logged in", token=token.id, who=token.name)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
             cookie_name(scope),
             session,
-            max_age=self._session_seconds,
+            max_age=max(1, int(lasts.total_seconds())),
             httponly=True,
             samesite="strict",
             secure=scope["scheme"] == "https",
@@ -263,7 +229,7 @@ class AuthMiddleware:
     def _keep_log(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
         method, token = scope["method"], scope.get("token")
-        self._metrics.request(method, route, status, seconds)
+        self._workers.metrics.request(method, route, status, seconds)
         # Reading goes on all day: of that only what failed is of interest.
         level = logging.DEBUG if method in _SAFE and status < 400 else logging.INFO
         if status in _REFUSALS and self._refusal_lines.wait(""):
@@ -314,19 +280,11 @@ def read_secret(scope: Scope) -> tuple[str | None, bool]:
     return found, found is not None
 
 
-def _busy() -> Refused:
-    return Refused(503, "too many requests are under way; try again in a second.", retry_after="1")
-
-
 def _slow_down(wait: float) -> None:
     """Refuse a request that comes too soon."""
     if wait:
         seconds = str(max(1, round(wait + 0.5)))
         raise Refused(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
-
-
-#: What may have a file in its body, or the rows of one.
-_LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans/regions)")
 
 
 async def _read_body(receive: Receive, headers: Headers, largest: int, seconds: float) -> bytes:

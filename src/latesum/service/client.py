@@ -7,8 +7,11 @@ an answer is lost the client asks again, and nothing is counted twice.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import random
+import re
 import secrets
 import threading
 import time
@@ -26,6 +29,8 @@ from latesum.errors import ServiceError, Unreachable
 
 if TYPE_CHECKING:
     import httpx
+
+    _Answer = tuple[dict[str, Any], httpx.Headers]
 
 #: The token, unless it is handed over; never an argument of a command, which others can see.
 TOKEN_VARIABLE = "LATESUM_TOKEN"
@@ -49,8 +54,7 @@ class Client:
     Args:
         address: Such as "http://127.0.0.1:8000".
         token: By default that in the environment's LATESUM_TOKEN.
-        attempts: How often a request is sent that gets no answer or is told to wait, after growing
-            pauses.
+        attempts: How often a request is sent that gets no answer or is told to wait.
         timeout: The seconds to wait for an answer.
         transport: That of `httpx`, in place of the network.
         sleep: How to wait.
@@ -106,30 +110,31 @@ class Client:
             bucket: A number, date or time; by default now.
             region: The region, in a campaign that has some.
             fallback: The option to show when the service does not answer as it should within a
-                second. For the next second the service is not asked again. A refusal, such as of a
+                second; for the next second it is then not asked again. A refusal, such as of a
                 token, is raised nevertheless.
         """
-        kept = self._kept.get((campaign, region)) if bucket is None else None
-        if kept is not None and time.monotonic() < kept[0]:
-            return kept[1]
-        asked = {"bucket": None if bucket is None else _text(bucket), "region": region}
-        params = {name: value for name, value in asked.items() if value is not None}
-        path, declared = _path(campaign, "option"), {"option": fallback, "fallback": True}
+        until, kept = self._kept.get((campaign, region), (0.0, {}))
+        if bucket is None and time.monotonic() < until:
+            return kept
+        declared = {"option": fallback, "fallback": True}
         if fallback is not None and time.monotonic() < self._down_until:
             return declared
+        asked = {"bucket": None if bucket is None else _text(bucket), "region": region}
+        params = {name: value for name, value in asked.items() if value is not None}
+        send = self._send if fallback is None else self._send_in_time
         try:
-            seconds = None if fallback is None else _FALLBACK_AFTER
-            answer, found = self._ask("GET", path, seconds, params=params)
-            shown: dict[str, Any] = {**found, "option": found["option"], "fallback": False}
-        except (KeyError, TypeError, ServiceError) as error:
-            if not isinstance(error, ServiceError):
-                error = _not_the_service(answer)
+            found, headers = send("GET", _path(campaign, "option"), params=params)
+            if "option" not in found:
+                raise Unreachable(503, "another service has answered.", [])
+        except ServiceError as error:
             if fallback is None or error.status < 500:
-                raise error from None
+                raise
             self._down_until = time.monotonic() + _DOWN_FOR
             return declared
-        if bucket is None:
-            self._kept[campaign, region] = (time.monotonic() + _max_age(answer), shown)
+        shown = {**found, "fallback": False}
+        age = re.search(r"max-age=(\d+)", headers.get("cache-control", ""))
+        if bucket is None and age is not None:
+            self._kept[campaign, region] = (time.monotonic() + int(age[1]), shown)
         return shown
 
     def record(
@@ -145,8 +150,7 @@ class Client:
         """
         where = () if region is None else ("regions", region)
         path = _path(campaign, *where, "buckets", _text(bucket))
-        found: dict[str, Any] = self.send("PUT", path, json=known)
-        return found
+        return self.send("PUT", path, json=known)
 
     def upload(
         self, campaign: str, rows: Iterable[Mapping[str, Any]] | Path, **how: Any
@@ -164,13 +168,13 @@ class Client:
             kind = _KINDS.get(rows.suffix.lower(), "text/csv")
             body = {"content": rows.read_bytes(), "headers": {"Content-Type": kind}}
         else:
-            sent = [{**row, "bucket": _text(row["bucket"])} for row in rows]
-            body = {"json": {"rows": sent}}
-        found = self.send("POST", _path(campaign, "totals"), params=how, **body)
-        verdicts: list[dict[str, Any]] = found["rows"]
+            body = {"json": {"rows": [{**row, "bucket": _text(row["bucket"])} for row in rows]}}
+        verdicts: list[dict[str, Any]] = self.send(
+            "POST", _path(campaign, "totals"), params=how, **body
+        )["rows"]
         return verdicts
 
-    def send(self, method: str, path: str, **sent: Any) -> Any:
+    def send(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
         """Any other request, as `httpx` takes it: what was answered, or `ServiceError`.
 
         Args:
@@ -178,81 +182,69 @@ class Client:
             path: Such as "/v1/campaigns/banner/actions/pause".
             sent: Such as `json={"reason": "a holiday"}`.
         """
-        return self._ask(method, path, **sent)[1]
+        return self._send(method, path, **sent)[0]
 
-    def _ask(
-        self, method: str, path: str, seconds: float | None = None, **sent: Any
-    ) -> tuple[httpx.Response, Any]:
-        """An answer and what it says; within these seconds, if they are given."""
-        if method == "POST":  # an action happens once under its key, however often it is sent
-            sent["headers"] = {"Idempotency-Key": secrets.token_hex(16), **sent.get("headers", {})}
-        answer = (
-            self._try(method, path, **sent)
-            if seconds is None
-            else self._within(seconds, method, path, **sent)
-        )
-        try:
-            return answer, answer.json()
-        except ValueError:
-            raise _not_the_service(answer) from None
-
-    def _within(self, seconds: float, *arguments: str, **sent: Any) -> httpx.Response:
-        """As `_try`, or `Unreachable` if there is no answer after these seconds.
+    def _send_in_time(self, method: str, path: str, **sent: Any) -> _Answer:
+        """As `_send`, or `Unreachable` if there is no answer in time.
 
         Timeouts of a request bound its parts, and finding the address of a name not at all; so it
         is sent by a thread, which is left alone when it takes longer.
         """
-        found: Future[httpx.Response] = Future()
+        found: Future[_Answer] = Future()
+        seconds = _FALLBACK_AFTER
 
-        def ask() -> None:
+        def send() -> None:
             try:
                 end = time.monotonic() + seconds
-                found.set_result(self._try(*arguments, end=end, timeout=seconds, **sent))
+                found.set_result(self._send(method, path, end=end, timeout=seconds, **sent))
             except BaseException as error:
                 found.set_exception(error)
 
-        threading.Thread(target=ask, daemon=True).start()
+        threading.Thread(target=send, daemon=True).start()
         try:
             return found.result(seconds)
         except FutureTimeout:
             raise Unreachable(503, f"there was no answer within {seconds:g} s.", []) from None
 
-    def _try(
-        self, method: str, path: str, *, end: float | None = None, **sent: Any
-    ) -> httpx.Response:
-        """The answer, or `ServiceError` with the sentence; asks again when one is lost."""
-        pause, last = 0.1, "it does not answer"
+    def _send(self, method: str, path: str, *, end: float = math.inf, **sent: Any) -> _Answer:
+        """What was answered, and its headers; asks again when an answer is lost."""
+        if method == "POST":  # an action happens once under its key, however often it is sent
+            sent["headers"] = {"Idempotency-Key": secrets.token_hex(16), **sent.get("headers", {})}
+        pause = 0.1
         for attempt in range(self._attempts):
             if attempt:
                 # Clients that were cut off together must not all come back at the same time.
                 wait = pause * random.uniform(0.5, 1.5)
-                if end is not None and time.monotonic() + wait > end:
+                if time.monotonic() + wait > end:
                     break
                 self._sleep(wait)
                 pause = min(2 * pause, _MAX_PAUSE)
             try:
-                answer: httpx.Response = self._http.request(method, path, **sent)
+                answer = self._http.request(method, path, **sent)
             except self._httpx.TransportError as error:
                 last = str(error) or type(error).__name__
                 continue
+            found = _content(answer)
             if answer.is_success:
-                return answer
+                return found, answer.headers
             if answer.status_code not in (429, 502, 503, 504):
-                raise _refusal(answer)
-            last = str(_refusal(answer))
-            told = answer.headers.get("retry-after", "")
-            pause = max(pause, min(float(told) if told.isdigit() else 0.0, _MAX_PAUSE))
+                raise ServiceError(answer.status_code, found["error"], found["details"])
+            last, asked = found["error"], answer.headers.get("retry-after", "")
+            pause = max(pause, min(float(asked) if asked.isdigit() else 0.0, _MAX_PAUSE))
         raise Unreachable(503, f"the service was asked {attempt + 1} times: {last}.", [])
 
-    def create(self, campaign: str, **config: Any) -> dict[str, Any]:
-        """Set up a campaign; if it is there and just the same, nothing happens.
 
-        Args:
-            campaign: Its name.
-            config: What `Campaign.create` takes, as JSON values.
-        """
-        made: dict[str, Any] = self.send("PUT", _path(campaign), json=config)
-        return made
+def _content(answer: httpx.Response) -> dict[str, Any]:
+    """What the service says; a proxy may have answered in its place, with a page of its own."""
+    with contextlib.suppress(ValueError):
+        found = answer.json()
+        if isinstance(found, dict) and (answer.is_success or {"error", "details"} <= found.keys()):
+            return found
+    said = f"{answer.status_code} with {answer.headers.get('content-type', 'no content')}"
+    sentence = f"the address was answered with {said}, not by the service."
+    if answer.status_code in (429, 502, 503, 504):
+        return {"error": sentence, "details": []}
+    raise Unreachable(503, sentence, [])
 
 
 def _path(campaign: str, *parts: str) -> str:
@@ -261,27 +253,3 @@ def _path(campaign: str, *parts: str) -> str:
 
 def _text(bucket: object) -> str:
     return bucket.isoformat() if isinstance(bucket, date) else str(bucket)
-
-
-def _max_age(answer: httpx.Response) -> float:
-    for part in answer.headers.get("cache-control", "").split(","):
-        name, _, value = part.strip().partition("=")
-        if name == "max-age" and value.isdigit():
-            return float(value)
-    return 0.0
-
-
-def _refusal(answer: httpx.Response) -> ServiceError:
-    """What to raise for an answer that is no success."""
-    try:
-        found = answer.json()
-        return ServiceError(answer.status_code, str(found["error"]), list(found["details"]))
-    except (ValueError, KeyError, TypeError):
-        return _not_the_service(answer)
-
-
-def _not_the_service(answer: httpx.Response) -> Unreachable:
-    """Something else has answered, such as a proxy with a page of its own."""
-    kind = answer.headers.get("content-type", "no content")
-    said = f"{answer.status_code} with {kind}"
-    return Unreachable(503, f"the address was answered with {said}, not by the service.", [])

@@ -1,8 +1,10 @@
-"""Heavy work, one process per job: large files, plans and forecasts.
+"""Heavy work: files of totals, plans and forecasts, each a function of what was sent.
 
-A thread that computes would hold up the loop that answers requests, and could not be ended. A
-process has limits of memory and time, is killed at its deadline or when its client leaves, and
-harms no other one. `job.py` is what runs in it.
+A small file is read in a thread. All else is done by a process of its own: a thread that computes
+would hold up the loop that answers requests, and could not be ended. The process has limits of
+memory and time, gives way to the service, is killed at its deadline or when its client leaves, and
+harms no other one. It reads the job from the standard input: a line of JSON, and the file. It
+writes the status of the answer, and its content.
 """
 
 from __future__ import annotations
@@ -10,23 +12,50 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging.config
 import os
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from concurrent.futures import Executor
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from latesum._checks import shortened
 from latesum._render import finite
-from latesum.service.errors import Refused
+from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.importing import Imported, import_totals
+from latesum.campaigns.store import Store
+from latesum.campaigns.view import plain
+from latesum.errors import MAX_PROBLEMS, BadRows, MissingExtra
+from latesum.files import FileForm
+from latesum.files.table import in_row
+from latesum.files.totals import Row
+from latesum.files.totals import read_history as read_past
+from latesum.service.errors import Refused, problem_text, refusal_of
+from latesum.service.logs import logging_config
+from latesum.service.models import MAX_ROWS, BulkRow, PastRow
 
 Kind = Literal["totals", "history", "plan", "forecast"]
-OnNews = Callable[[dict[str, Any]], None]
+Given = dict[str, Any]
+Model = TypeVar("Model", bound=BaseModel)
+JSON = "application/json"
 #: Processes at once, and jobs that wait or run: in all and of one token.
 MAX_RUNNING = 2
 MAX_WAITING = 32
 MAX_WAITING_OF_ONE = 8
-#: The longest line of an answer, in bytes.
-_MAX_LINE = 64_000_000
+#: In bytes: an upload of up to this is read in a thread.
+MAX_SMALL = 20_000
+#: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
+#: `latesum plan` tries more, more often.
+REPLICATIONS = 100
+POLICIES = ("unmix", "half test")
+#: Runs of each policy in a plan with regions.
+REGION_REPLICATIONS = 40
+#: How much nicer to others the process is than the service.
+_NICENESS = 10
 
 
 class Limits(NamedTuple):
@@ -64,24 +93,21 @@ class Answer(NamedTuple):
 class Jobs:
     """The jobs of a service: one at a time for each token, and few in all."""
 
-    def __init__(self, limits: dict[Kind, Limits] | None = None) -> None:
+    def __init__(self, thread: Executor, limits: dict[Kind, Limits] | None = None) -> None:
+        self._thread = thread
         self._limits = limits or LIMITS
         self._running = asyncio.Semaphore(MAX_RUNNING)
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._waiting: defaultdict[str, int] = defaultdict(int)
+        self._waiting = Counter[str]()
 
-    async def run(
-        self,
-        kind: Kind,
-        given: dict[str, Any],
-        body: bytes = b"",
-        *,
-        owner: str,
-        on_news: OnNews | None = None,
-    ) -> Answer:
-        """Do a job in a process of its own; where the one who waits is cancelled, it is killed."""
-        waiting = sum(self._waiting.values())
-        if waiting >= MAX_WAITING or self._waiting[owner] >= MAX_WAITING_OF_ONE:
+    async def run(self, kind: Kind, given: Given, body: bytes = b"", *, owner: str) -> Answer:
+        """Do a job; where the one who waits is cancelled, its process is killed."""
+        # A packed file may have any number of rows.
+        if body and len(body) <= MAX_SMALL and not body.startswith((b"PK", b"PAR1")):
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, do, kind, given, body)
+        waiting, own = self._waiting.total(), self._waiting[owner]
+        if waiting >= MAX_WAITING or own >= MAX_WAITING_OF_ONE:
             raise Refused(
                 429,
                 "too many files or simulations are under way; try again later.",
@@ -90,39 +116,28 @@ class Jobs:
         self._waiting[owner] += 1
         try:
             async with self._turns[owner], self._running:
-                return await self._run(kind, given, body, on_news)
+                return await self._run(kind, given, body)
         finally:
             self._waiting[owner] -= 1
             if not self._waiting[owner]:
                 del self._waiting[owner], self._turns[owner]
 
-    async def _run(
-        self, kind: Kind, given: dict[str, Any], body: bytes, on_news: OnNews | None
-    ) -> Answer:
+    async def _run(self, kind: Kind, given: Given, body: bytes) -> Answer:
         limits = self._limits[kind]
         head = {"kind": kind, "given": finite(given), "cpu": limits.cpu, "memory": limits.memory}
         # -P: no file of the folder that the service was started in is imported.
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "latesum.service.job"),
+            *(sys.executable, "-P", "-m", "latesum.service.jobs"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            limit=_MAX_LINE,
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
-        assert process.stdin is not None
-        assert process.stdout is not None
         try:
             async with asyncio.timeout(limits.seconds):
-                with contextlib.suppress(ConnectionError):  # it has ended: then it says nothing
-                    process.stdin.write(json.dumps(head).encode() + b"\n" + body)
-                    process.stdin.write_eof()
-                    await process.stdin.drain()
-                async for line in process.stdout:
-                    said = json.loads(line)
-                    if "news" not in said:
-                        return Answer(said["status"], said["content"])
-                    if on_news is not None:
-                        on_news(said["news"])
+                written, _ = await process.communicate(json.dumps(head).encode() + b"\n" + body)
+                if process.returncode == 0:
+                    status, _, content = written.decode().partition("\n")
+                    return Answer(int(status), content)
         except TimeoutError:
             pass
         finally:
@@ -134,3 +149,160 @@ class Jobs:
             f"this takes more than {limits.seconds:g} s or {limits.memory // 10**6} MB; "
             + ("send it in parts." if body else "try smaller values."),
         )
+
+
+def do(kind: Kind, given: Given, body: bytes) -> Answer:
+    """The answer to a job, also to one that is refused."""
+    try:
+        status, content = _KINDS[kind](given, body)
+    except MemoryError:
+        refused = Refused(422, "this needs too much memory; send it in parts.")
+        status, content = refused.status, refused.content
+    except MissingExtra as missing:
+        refused = Refused(415, f"this service cannot read such a file: {missing}.")
+        status, content = refused.status, refused.content
+    except Exception as error:
+        refused = refusal_of(error)
+        status, content = refused.status, refused.content
+    return Answer(status, json.dumps(plain(content), ensure_ascii=False, allow_nan=False))
+
+
+def _totals(given: Given, body: bytes) -> tuple[int, Any]:
+    now, how = datetime.fromisoformat(given["now"]), dict(given["how"])
+    with (
+        Store(given["store"]) as store,
+        Campaign.open(given["campaign"], store=store, clock=lambda: now) as campaign,
+    ):
+        if given["kind"] == JSON:
+            del how["remember"]
+            found = _import_rows(campaign, body, how)
+        else:
+            form = FileForm.from_json(given["form"])
+            found = import_totals(campaign, body, form, most_rows=MAX_ROWS, **how)
+    rows = [{**result._asdict(), "row": line} for line, result in found.rows]
+    if found.written or how["dry_run"]:
+        named = {"written": found.written, "ignored": found.ignored, "notes": found.notes}
+        return 200, {**named, "rows": rows}
+    bad = [(line, result) for line, result in found.rows if result.stops(how["skip_unknown"])]
+    refused = Refused(
+        409,
+        "nothing was written, because of rows that are conflicting or of unknown buckets.",
+        [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MAX_PROBLEMS]],
+    )
+    return 409, {**refused.content, "rows": rows}
+
+
+def _import_rows(campaign: Campaign, body: bytes, how: dict[str, Any]) -> Imported:
+    """As `import_totals`, of rows in JSON."""
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused(422, "the body is not JSON.") from None
+    if not isinstance(sent, dict) or sent.keys() != {"rows"} or not isinstance(sent["rows"], list):
+        raise Refused(422, 'the body must be an object such as {"rows": [...]}, and no more.')
+    if not 1 <= len(sent["rows"]) <= MAX_ROWS:
+        raise Refused(
+            422, f"rows: there must be 1 to {MAX_ROWS:,} of them, not {len(sent['rows']):,}."
+        )
+    rows = [Row(**each.model_dump()) for each in _read_rows(sent["rows"], BulkRow, "rows")]
+    try:
+        results = campaign.record_many(rows, **how)
+    except BadRows as refused:
+        details = [in_row(index + 1, str(bad), bad.field) for index, bad in refused.problems]
+        raise Refused(422, details[0], details) from None
+    stopped = any(result.stops(how["skip_unknown"]) for result in results)
+    written = not (stopped or how["dry_run"])
+    return Imported(list(enumerate(results, start=1)), written, stopped)
+
+
+def _read_rows(sent: list[Any], model: type[Model], field: str) -> list[Model]:
+    """Rows, validated one by one and no further than the first few bad ones.
+
+    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
+    that is right.
+    """
+    rows, details = list[Model](), list[str]()
+    for index, row in enumerate(sent):
+        if isinstance(row, dict) and len(row) > len(model.model_fields):
+            unknown = next(name for name in row if name not in model.model_fields)
+            details.append(f"{field}.{index}: there is no field {shortened(unknown)!r}.")
+        else:
+            try:
+                rows.append(model.model_validate(row))
+            except ValidationError as error:
+                for each in error.errors(include_input=False):
+                    parts = (field, str(index), *map(str, each["loc"]))
+                    details.append(problem_text(each, ".".join(map(shortened, parts))))
+        if len(details) >= MAX_PROBLEMS:
+            break
+    if details:
+        raise Refused(422, details[0], details[:MAX_PROBLEMS])
+    return rows
+
+
+def _history(given: Given, body: bytes) -> tuple[int, Any]:
+    """A file of rows before the start."""
+    form = FileForm.from_json(given["form"])
+    regions = False if form.add_up else None
+    found = read_past(body, form, regions=regions, most_rows=MAX_ROWS)
+    labels = sorted(row.bucket for row in found.rows)
+    return 200, {
+        "rows": [row.as_history() for row in found.rows],
+        "regions": found.regions,
+        "first": labels[0],
+        "last": labels[-1],
+        "notes": found.notes,
+    }
+
+
+def _plan(given: Given, _: bytes) -> tuple[int, Any]:
+    from latesum.planning import plan
+
+    how: dict[str, Any] = {"policies": POLICIES, "replications": REPLICATIONS}
+    if "history" in given:
+        rows = _read_rows(given["history"], PastRow, "history")
+        how = {
+            "history": [row.model_dump() for row in rows],
+            "replications": REGION_REPLICATIONS,
+        }
+    return 200, plan(**{**given, **how}, workers=1).to_json()
+
+
+def _forecast(given: Given, _: bytes) -> tuple[int, Any]:
+    from latesum.campaigns.config import CampaignConfig
+    from latesum.planning.forecast import forecast
+
+    config, market = CampaignConfig.from_json(given.pop("config")), given.pop("market")
+    method = config.build_policy() if market is None else config.build_market(**market)
+    rounds, seed = config.expected_rounds, config.seed
+    return 200, forecast(method, **given, rounds=rounds, seed=seed)._asdict()
+
+
+_KINDS: dict[Kind, Callable[[Given, bytes], tuple[int, Any]]] = {
+    "totals": _totals,
+    "history": _history,
+    "plan": _plan,
+    "forecast": _forecast,
+}
+
+
+def main() -> None:
+    """Do the job that comes by the standard input, within its limits where the system has some."""
+    head = json.loads(sys.stdin.buffer.readline())
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        os.nice(_NICENESS)
+        resource.setrlimit(resource.RLIMIT_CPU, (head["cpu"], head["cpu"]))
+        resource.setrlimit(resource.RLIMIT_DATA, (head["memory"], head["memory"]))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    logging.config.dictConfig(logging_config("error"))
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    answer = do(head["kind"], head["given"], sys.stdin.buffer.read())
+    with answers:
+        answers.write(f"{answer.status}\n{answer.content}")
+
+
+if __name__ == "__main__":
+    main()

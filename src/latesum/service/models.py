@@ -179,30 +179,40 @@ class CampaignAnswer(BaseModel):
     )
 
 
-class Record(Body):
-    """What is known of a bucket now. It is set and not added: sent twice it changes nothing."""
+class _Known(Body):
+    """What is known of a bucket."""
 
     rounds: Rounds | None = None
     total: Total | None = None
-    status: RecordStatus | None = None
     shown: ShownText | None = Field(
         None,
         description="What was shown, if not what was decided; several options with their shares.",
     )
+
+
+class Record(_Known):
+    """What is known of a bucket now. It is set and not added: sent twice it changes nothing."""
+
+    status: RecordStatus | None = None
     overwrite_final: Flag = Field(False, description="Correct a final value.")
     allow_out_of_range: Flag = Field(
         False, description="The total is right, though out of its range."
     )
 
 
-class PastRow(Body):
+class PastRow(_Known):
     """A day before the start."""
 
     bucket: Text = Field(description="The day, such as 2026-02-28.")
-    region: RegionName | None = None
-    rounds: Rounds | None = None
-    total: Total | None = None
-    shown: ShownText | None = None
+    region: RegionName | None = Field(None, description="In a campaign that has regions.")
+
+
+class BulkRow(_Known):
+    """One row of many."""
+
+    bucket: Annotated[int, Field(strict=True)] | Text
+    status: RecordStatus | None = None
+    region: RegionName | None = Field(None, description="In a campaign that has regions.")
 
 
 class PastAnswer(BaseModel):
@@ -213,17 +223,6 @@ class PastAnswer(BaseModel):
     first: str
     last: str
     notes: list[str] = Field(description="What to know about the file.")
-
-
-class BulkRow(Body):
-    """One row of many."""
-
-    bucket: Annotated[int, Field(strict=True)] | Text
-    rounds: Rounds | None = None
-    total: Total | None = None
-    status: RecordStatus | None = None
-    shown: ShownText | None = None
-    region: RegionName | None = Field(None, description="In a campaign that has regions.")
 
 
 class Bulk(Body):

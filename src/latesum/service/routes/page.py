@@ -274,11 +274,12 @@ async def static_file(file: str) -> Response:
 
 @router.post("/logout")
 @needs("read")
-async def log_out(request: Request, who: Who) -> Response:
+async def log_out(request: Request, campaigns: AllCampaigns, who: Who) -> Response:
     """End the session, on the server and in the browser."""
     secret, by_cookie = read_secret(request.scope)
     if by_cookie and secret is not None:
-        await request.app.state.holders.end_session(secret)
+        workers, sessions = campaigns.workers, request.app.state.sessions
+        await workers.run(workers.tokens, sessions.end, secret)
     log("logged out", logging.INFO, token=who.id)
     answer = Response(None, 204)
     secure = request.url.scheme == "https"

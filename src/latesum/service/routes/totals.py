@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
@@ -10,7 +10,7 @@ from latesum.files import FileForm
 from latesum.files.form import read_columns
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.job import Upload, is_small, take_history, take_in
+from latesum.service.jobs import JSON
 from latesum.service.models import BulkAnswer, PastAnswer, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs, send
 from latesum.service.tokens import Token
@@ -23,16 +23,17 @@ router = APIRouter(
 )
 
 
+BucketPath = Annotated[str, Path(max_length=40, description="A date, time or number.")]
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PARQUET = "application/vnd.apache.parquet"
+_FILES = ("text/csv", EXCEL, PARQUET)
+
+
 @router.put("/buckets/{bucket}", response_model=RecordAnswer, responses=documented(409))
 @needs("record")
-async def record(
-    bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
-    record: Record,
-    cached: NamedCampaign,
-    who: Who,
-) -> Response:
+async def record(bucket: BucketPath, record: Record, cached: NamedCampaign, who: Who) -> Response:
     """Set the rounds and the total of a bucket; sent twice it changes nothing."""
-    return await _record(cached, bucket, None, record, who)
+    return await _record(cached, who, bucket, None, record)
 
 
 @router.put(
@@ -41,55 +42,32 @@ async def record(
 @needs("record")
 async def record_in_region(
     region: Annotated[str, Path(max_length=64, description="The region.")],
-    bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
+    bucket: BucketPath,
     record: Record,
     cached: NamedCampaign,
     who: Who,
 ) -> Response:
     """Set the rounds and the total of a bucket of a region."""
-    return await _record(cached, bucket, region, record, who)
+    return await _record(cached, who, bucket, region, record)
 
 
 async def _record(
-    cached: CachedCampaign,
-    bucket: str,
-    region: str | None,
-    record: Record,
-    who: Token,
+    cached: CachedCampaign, who: Token, bucket: str, region: str | None, record: Record
 ) -> Response:
     result = await cached.write(
-        cached.campaign.record,
-        bucket,
-        rounds=record.rounds,
-        total=record.total,
-        status=record.status,
-        shown=record.shown,
-        by=who.name,
-        region=region,
-        overwrite_final=record.overwrite_final,
-        allow_out_of_range=record.allow_out_of_range,
+        cached.campaign.record, bucket, by=who.name, region=region, **record.model_dump()
     )
     cached.workers.metrics.records.labels(result.verdict).inc()
     cached.forget_status()
     return send(result)
 
 
-EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-PARQUET = "application/vnd.apache.parquet"
-_BULK_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/Bulk"}},
-            "text/csv": {
-                "schema": {"type": "string"},
-                "example": "bucket,rounds,total\n2026-03-01,5000,1512\n",
-            },
-            EXCEL: {"schema": {"type": "string", "format": "binary"}},
-            PARQUET: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
+def _body(example: str, **more: Any) -> dict[str, Any]:
+    """The description of a body that is a file."""
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    text = {"schema": {"type": "string"}, "example": example}
+    content = {**more, "text/csv": text, EXCEL: binary, PARQUET: binary}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 async def file_form(
@@ -131,10 +109,24 @@ async def file_form(
     )
 
 
+Form = Annotated[FileForm, Depends(file_form)]
+
+
+async def _read(request: Request, *kinds: str) -> tuple[str, bytes]:
+    """The kind of a body, and the body."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in kinds:
+        raise Refused(415, f"send the body as {', '.join(kinds[:-1])} or {kinds[-1]}.")
+    return kind, await request.body()
+
+
 @router.post(
     "/totals",
     response_model=BulkAnswer,
-    openapi_extra=_BULK_BODY,
+    openapi_extra=_body(
+        "bucket,rounds,total\n2026-03-01,5000,1512\n",
+        **{JSON: {"schema": {"$ref": "#/components/schemas/Bulk"}}},
+    ),
     responses={
         409: {"model": RefusedRows, "description": "Nothing was written: rows are in the way."},
         **documented(415),
@@ -145,7 +137,7 @@ async def upload(
     request: Request,
     cached: NamedCampaign,
     who: Who,
-    form: Annotated[FileForm, Depends(file_form)],
+    form: Form,
     dry_run: Annotated[bool, Query(description="Only say what would happen.")] = False,
     only_this_file: Annotated[bool, Query(description="Read the next files as before.")] = False,
     skip_unknown: Annotated[bool, Query(description="Leave out unknown buckets.")] = False,
@@ -160,83 +152,51 @@ async def upload(
     (.xlsx) or Parquet and has at most 10,000 rows and 100 columns; how it is written is remembered
     with the campaign.
     """
-    body = await request.body()
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("text/csv", EXCEL, PARQUET, "application/json"):
-        raise Refused(
-            415, f"send rows as application/json, or a file as text/csv, {EXCEL} or {PARQUET}."
-        )
-    if kind == "application/json" and not form.says_nothing:
+    kind, body = await _read(request, JSON, *_FILES)
+    if kind == JSON and not form.says_nothing:
         raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
-    sent = Upload(
-        kind,
-        form.to_json(),
-        by=who.name,
-        overwrite_final=overwrite_final,
-        allow_out_of_range=allow_out_of_range,
-        skip_unknown=skip_unknown,
-        dry_run=dry_run,
-        remember=not only_this_file,
-    )
+    given = {
+        "store": cached.store.url.render_as_string(hide_password=False),
+        "campaign": cached.campaign.name,
+        "now": cached.configuration.clock().isoformat(),
+        "kind": kind,
+        "form": form.to_json(),
+        "how": {
+            "by": who.name,
+            "dry_run": dry_run,
+            "remember": not only_this_file,
+            "skip_unknown": skip_unknown,
+            "overwrite_final": overwrite_final,
+            "allow_out_of_range": allow_out_of_range,
+        },
+    }
     try:
-        if is_small(body):
-            run, threads = cached.workers.run, cached.workers.uploads
-            status, content = await run(threads, take_in, cached.campaign, body, sent)
-            return send(content, status)
-        given = {
-            "store": cached.store.url.render_as_string(hide_password=False),
-            "campaign": cached.campaign.name,
-            "now": cached.configuration.clock().isoformat(),
-            "sent": sent._asdict(),
-        }
         answer = await cached.jobs.run("totals", given, body, owner=who.id)
-        return send(answer.content, answer.status)
     finally:
         cached.forget_status()
+    return send(answer.content, answer.status)
 
 
 #: A file of rows before the start is read for a plan or a new campaign; nothing is stored.
 histories = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
 )
-_FILE = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "text/csv": {
-                "schema": {"type": "string"},
-                "example": "date,region,rounds,total\n2026-02-01,north,5000,151\n",
-            },
-            EXCEL: {"schema": {"type": "string", "format": "binary"}},
-            PARQUET: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
 
 
 @histories.post(
-    "/histories", response_model=PastAnswer, openapi_extra=_FILE, responses=documented(415)
+    "/histories",
+    response_model=PastAnswer,
+    openapi_extra=_body("date,region,rounds,total\n2026-02-01,north,5000,151\n"),
+    responses=documented(415),
 )
 @needs("operate", long=True)
-async def read_history(
-    request: Request,
-    campaigns: AllCampaigns,
-    who: Who,
-    form: Annotated[FileForm, Depends(file_form)],
-) -> Response:
+async def read_history(request: Request, campaigns: AllCampaigns, who: Who, form: Form) -> Response:
     """The rows of a file of totals before the start, as a new campaign takes them (`history`).
 
     A column `region` says which region a row is of; with `add_up` regions are added up.
     The file is read and not kept.
     """
-    body = await request.body()
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("text/csv", EXCEL, PARQUET):
-        raise Refused(415, f"send a file as text/csv, {EXCEL} or {PARQUET}.")
-    sent = Upload(kind, form.to_json())
-    if is_small(body):
-        run, threads = campaigns.workers.run, campaigns.workers.uploads
-        status, content = await run(threads, take_history, body, sent)
-        return send(content, status)
-    answer = await campaigns.jobs.run("history", {"sent": sent._asdict()}, body, owner=who.id)
+    _, body = await _read(request, *_FILES)
+    given = {"form": form.to_json()}
+    answer = await campaigns.jobs.run("history", given, body, owner=who.id)
     return send(answer.content, answer.status)

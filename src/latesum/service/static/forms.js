@@ -22,31 +22,6 @@ async function send(method, address, body, headers = {}) {
   return { ok: answer.ok, status: answer.status, found };
 }
 
-// Asks for an answer in lines: calls `onPresent` with each that is not the last, and gives the last.
-async function sendForLines(address, body, onPresent) {
-  const answer = await fetch(address, {
-    method: "POST",
-    cache: "no-store",
-    headers: { "X-Latesum-Page": "1", "Content-Type": "application/json", Accept: "application/x-ndjson" },
-    body: JSON.stringify(body),
-  });
-  if (answer.status === 401) location.assign("/");
-  if (!answer.ok) return { ok: false, found: await answer.json() };
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) throw new Refusal("The simulation was broken off; try again.");
-    const lines = (text + value).split("\n");
-    text = lines.pop();
-    for (const line of lines) {
-      const said = JSON.parse(line);
-      if (said.present) onPresent(said.present);
-      else return { ok: !said.error, found: said.found ?? said };
-    }
-  }
-}
-
 // What was refused, in a sentence, where a form does several things.
 class Refusal extends Error {}
 
@@ -115,7 +90,7 @@ function setUpPlan(form) {
     if (form.elements.status_quo.value) question.status_quo = form.elements.status_quo.value;
     after.hidden = true;
     verdict.replaceChildren(element("p", "Simulating; this takes some seconds …", "soft"));
-    const { ok, found } = await sendForLines("/v1/plans", question, (present) => showPresent(verdict, present));
+    const { ok, found } = await send("POST", "/v1/plans", question);
     verdict.replaceChildren();
     if (!ok) return refuse(sentence(found));
     showVerdict(verdict, found);
@@ -174,20 +149,6 @@ function setUpRegionPlan(form) {
     sessionStorage.setItem("planned", JSON.stringify({ history: count > 1 ? history : await readHistory(form, true), regions }));
     offerSetUp(after, found, { options: question.options, regions: count, run_for: question.run_for, status_quo: "option" });
   });
-}
-
-// The answer as it is by now, while simulation goes on.
-function showPresent(place, present) {
-  const card = element("section", undefined, "card");
-  card.setAttribute("aria-label", "Verdict so far");
-  const percent = (value) => Math.round(100 * value);
-  const { value, low, high } = present.finds_best;
-  const words = present.go ? "Go" : "Not a go as asked";
-  card.append(element("p", present.sure ? words : `${words}, not sure yet`, `answer ${present.go ? "go" : "no"}`));
-  card.append(element("p", `Of ${present.replications} simulated campaigns ${percent(value)}% ended on a good option; it may be ${percent(low)}% to ${percent(high)}%.`));
-  const next = present.stage === "stage 3" && !present.go ? "Now what would make it work is looked for …" : "More are simulated …";
-  card.append(element("p", next, "soft"));
-  place.replaceChildren(card);
 }
 
 const asPercent = (value) => (value === null ? "" : `${Math.round(100 * value)}%`);
