@@ -88,6 +88,7 @@ def record(
     region: Region = None,
     overwrite_final: OverwriteFinal = False,
     allow_out_of_range: AllowOutOfRange = False,
+    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
     campaign: CampaignName = None,
     user: User = None,
 ) -> None:
@@ -100,6 +101,7 @@ def record(
             status=status,
             shown=shown,
             by=user_name(user),
+            reason=reason,
             region=region,
             overwrite_final=overwrite_final,
             allow_out_of_range=allow_out_of_range,

@@ -194,6 +194,7 @@ class Record(_Known):
     """What is known of a bucket now. It is set and not added: sent twice it changes nothing."""
 
     status: RecordStatus | None = None
+    reason: Sentence | None = Field(None, description="Why; it is kept in the history.")
     overwrite_final: Flag = Field(False, description="Correct a final value.")
     allow_out_of_range: Flag = Field(
         False, description="The total is right, though out of its range."
