@@ -1,4 +1,4 @@
-"""Samples of delays for tests of fits: ten families, four kinds of data, three sizes.
+"""Samples of delays for tests of fits: ten families, three kinds of data, three sizes.
 
 Times are in buckets. The families have a mean of about six and all kinds of shapes: with and without a largest delay, from zero or from
 later on, with light and with heavy tails, with one mode and with two.
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+
+from latesum.delays.curves import POINTS
 
 
 class Mixed:
@@ -79,29 +81,15 @@ def triangle(law, size, rng, buckets=45, depth=25):
     return {"bucket": bucket, "as_of": as_of, "total": total}, {}
 
 
-def totals(law, size, rng, started=False, background=0.0):
-    """Totals of about `size` per bucket; after 40 buckets nothing is played, or before 3."""
-    first, last, at = (3, 93, 3) if started else (-100, 40, 40)
-    end = 93 if started else 80
-    counts = rng.poisson(size, last - first)
-    played = np.repeat(np.arange(first, last), counts) + rng.random(counts.sum())
-    arrival = np.floor(played + law.rvs(len(played), random_state=rng)).astype(int)
-    kept = arrival[(arrival >= 0) & (arrival < end)]
-    total = np.bincount(kept, minlength=end)
-    if not background:
-        return {"bucket": np.arange(end), "total": total}, {_STEP[started]: at}
-    total = total + rng.poisson(background, end)
-    return {"bucket": np.arange(end), "total": total}, {
-        _STEP[started]: at,
-        "background": background,
-    }
+def averages_of(surviving):
+    """The averages over buckets of a curve that `from_averages` made."""
+    points = surviving.reshape((*surviving.shape[:-1], -1, POINTS))
+    return points @ (np.array([1.0, 2.0, 1.0]) / 4)
 
 
-_STEP = {False: "stopped_at", True: "started_at"}
 #: How the data are drawn, and three sizes of them.
 KINDS: dict[str, tuple[Callable[..., Any], tuple[int, int, int]]] = {
     "single": (single, (100, 400, 1600)),
     "histogram": (histogram, (200, 1000, 5000)),
     "triangle": (triangle, (30, 100, 300)),
-    "totals": (totals, (50, 200, 800)),
 }

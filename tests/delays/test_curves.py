@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from delay_samples import FAMILIES
+from delay_samples import FAMILIES, averages_of
 from scipy import stats
 
-from latesum.delays.curves import Curve, averages_of, from_averages
+from latesum.delays.curves import Curve, from_averages
 
 
 def test_the_averages_are_kept_and_nothing_rises():

@@ -53,13 +53,6 @@ def triangle(depth):
     return dict(zip(("bucket", "as_of", "total"), np.array(rows).T, strict=True))
 
 
-def totals_after_a_stop(buckets):
-    rng = np.random.default_rng(12)
-    falling = 500 * np.exp(-np.arange(buckets) / buckets * 6)
-    after = rng.poisson(falling).tolist()
-    return {"bucket": list(range(30 + buckets)), "total": rng.poisson(500, 30).tolist() + after}
-
-
 CASES = {
     "lomax, infinite variance": (lomax(1000), {}),
     "uniform from 80 to 100": (np.random.default_rng(1).uniform(80, 100, 400).tolist(), {}),
@@ -73,8 +66,6 @@ CASES = {
     "histogram of 200 bins": (histogram(200), {}),
     "triangle of 12": (triangle(12), {}),
     "triangle of 250": (triangle(250), {}),
-    "stop, 40 buckets": (totals_after_a_stop(40), {"stopped_at": 30}),
-    "stop, 400 buckets": (totals_after_a_stop(400), {"stopped_at": 30}),
 }
 
 

@@ -6,11 +6,11 @@ import datetime
 
 import numpy as np
 import pytest
-from delay_samples import single, triangle
+from delay_samples import averages_of, single, triangle
 from scipy import stats
 
 from latesum import InvalidInput, Problem, delays
-from latesum.delays.curves import POINTS, averages_of
+from latesum.delays.curves import POINTS
 from latesum.delays.fitting import result
 
 
@@ -182,7 +182,7 @@ def test_json_is_plain():
         ({"delay": [1.0, 2.0, 3.0, 3.0], "censored": [0, 0, 1, 1]}, {}, "no data supports a tail"),
         ({"from": [0, 1], "to": [1, None], "count": [3, 7]}, {}, "no data supports a tail"),
         ({"from": [0, 2], "to": [1, 3], "count": [3, 7]}, {}, "must follow each other"),
-        ({"bucket": [1, 2], "total": [3, 4]}, {}, "stopped_at or started_at"),
+        ({"bucket": [1, 2], "total": [3, 4]}, {}, "has no column 'delay'"),
         ({"bucket": [1, 2], "as_of": [0, 2], "total": [3, 4]}, {}, "at least 3 different buckets"),
         ({"bucket": [1, 1, 2, 2, 3, 3, 4], "as_of": [1, 2, 2, 3, 3, 4, 4],
           "total": [60, 90, 61, 92, 59, 88, 60]}, {}, "still grow at an age of 1 bucket"),
@@ -265,24 +265,6 @@ def test_limits_of_quantiles_are_those_of_order_statistics(size):
             assert row.high == drawn[last - 1]
 
 
-def test_a_step_keeps_its_mean():
-    """What still arrives after a stop, over the level, is the mean, with all its noise below nothing."""
-    totals = [100] * 10 + [60, 30, 12, -4, 3, -2, 1, -3]
-    fitted = delays.fit({"bucket": list(range(18)), "total": totals}, stopped_at=10)
-    assert fitted.mean.value == pytest.approx(sum(totals[10:]) / 100)
-
-
-def test_limits_of_few_buckets_are_students():
-    totals = [104, 95, 101, 99, 103, 98, 55, 21, 8, 3, 0, 0]
-    fitted = delays.fit({"bucket": list(range(12)), "total": totals}, stopped_at=6)
-    # Six buckets of level: Student's quantile with five degrees of freedom.
-    spread = np.log(fitted.mean.high / fitted.mean.value)
-    assert spread == pytest.approx(
-        stats.t.ppf(0.975, 5) * fitted.mean_error / fitted.mean.value, rel=0.05
-    )
-    assert spread > 1.15 * stats.norm.ppf(0.975) * fitted.mean_error / fitted.mean.value
-
-
 def test_totals_that_are_taken_back_do_not_make_a_delay_negative():
     """Of 100, 90 and 99 are known after one and two buckets, 9 of which are taken back later."""
     grown = [50, 90, 99, 90, 91]
@@ -294,14 +276,3 @@ def test_totals_that_are_taken_back_do_not_make_a_delay_negative():
     assert 1 - averages_of(fitted.curve.surviving[: POINTS * 4]) == pytest.approx(
         np.array([50, 90, 90, 90]) / 91 * (1 - fitted.unseen), rel=1e-9
     )
-
-
-def test_the_mean_of_a_step_allows_what_comes_after_the_data():
-    """Exponential delays with a mean of 10 buckets, 24 buckets after a stop: 9% are still to come, 10 later on average."""
-    rng = np.random.default_rng(3)
-    falling = 10 * (np.exp(-np.arange(24) / 10) - np.exp(-np.arange(1, 25) / 10))
-    totals = [*rng.poisson(1e6, 30), *rng.poisson(1e6 * falling)]
-    fitted = delays.fit({"bucket": list(range(54)), "total": totals}, stopped_at=30)
-    assert fitted.mean.value == pytest.approx(10 * (1 - np.exp(-2.4)), rel=0.01)
-    assert fitted.mean.value < 9.2 < 10 < fitted.mean.high < 11
-    assert "its upper limit allows for that" in fitted.warnings[0]

@@ -183,11 +183,6 @@ def test_a_triangle_that_still_grows_is_not_complete(steps):
         ([1, 2, 3], {"largest": 0}, "the largest delay"),
         ([1, 2, 3], {"largest": float("nan")}, "the largest delay"),
         ([1, 2, 3], {"largest": "ten"}, "the largest delay"),
-        (
-            {"bucket": [*range(12)], "total": [9, 10, 11, 10, 9, 10, 11, 9, 4, 2, 0, 0]},
-            {"stopped_at": 8, "largest": 9},
-            "not used; leave it out",
-        ),
     ],
 )
 def test_a_largest_delay_that_cannot_be_is_refused(source, options, says):

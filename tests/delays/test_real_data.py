@@ -12,9 +12,10 @@ import warnings
 
 import numpy as np
 import pytest
+from delay_samples import averages_of
 
 from latesum import InvalidInput, delays
-from latesum.delays.curves import POINTS, averages_of
+from latesum.delays.curves import POINTS
 from latesum.delays.fitting import result
 from latesum.delays.fitting.chain_ladder import growth_of, mean_error
 

@@ -53,8 +53,7 @@ def test_plan_as_json(monkeypatch, capsys):
         (["delays", "fit"], "say which file"),
         (["delays", "fit", "no-such-file.csv"], "there is no file"),
         (["delays", "exponential(50)", "file.csv"], "did you mean: latesum delays fit file.csv"),
-        (["delays", "fit", EXAMPLES / "totals.csv"], "stopped_at or started_at"),
-        (["delays", "fit", EXAMPLES / "totals.csv", "--kind", "single"], "it has: bucket, total"),
+        (["delays", "fit", EXAMPLES / "triangle.csv", "--kind", "single"], "it has: bucket"),
     ],
 )
 def test_nonsense_ends_with_a_sentence_and_exit_code_2(monkeypatch, capsys, words, says):
@@ -70,7 +69,6 @@ def test_nonsense_ends_with_a_sentence_and_exit_code_2(monkeypatch, capsys, word
         ["delays.csv", "--unit", "hour"],
         ["histogram.csv", "--unit", "day"],
         ["triangle.csv"],
-        ["totals.csv", "--stopped-at", "2025-03-31"],
     ],
 )
 def test_every_kind_of_data_is_fitted(monkeypatch, capsys, words, tmp_path):

@@ -17,12 +17,9 @@ from latesum.cli.options import FILE_OPTIONS, AsJson, take_form, with_options
 
 #: What `latesum.delays.fit` takes.
 _FIT = {
-    "kind": (str, "single, histogram, triangle or step; seen by its columns."),
+    "kind": (str, "single, histogram or triangle; seen by its columns."),
     "unit": (str, "The unit of time of the file."),
     "largest": (float, "The largest delay, if known."),
-    "stopped_at": (str, "First bucket with all options off."),
-    "started_at": (str, "First bucket with all options on."),
-    "background": (float, "Total per bucket without the options; 0 by default."),
     "level": (float, "Of the confidence limits; 0.95 by default."),
 }
 

@@ -92,17 +92,14 @@ class Delay(ABC):
             ("95% arrive within", f"{late:,} rounds"),
             ("at most", "no bound" if self.bound is None else f"{self.bound:,} rounds"),
         ]
-        return (
-            _render.heading(repr(self))
-            + _render.facts(pairs)
-            + _render.curve(
-                rounds.tolist(),
-                arrived.tolist(),
-                label="the share that has arrived over rounds",
-                ends=("0", f"{rounds[-1]:,} rounds"),
-                top=f"{arrived[-1]:.1%} arrived",
-            )
+        curve = _render.curve(
+            rounds.tolist(),
+            arrived.tolist(),
+            label="the share that has arrived over rounds",
+            ends=("0", f"{rounds[-1]:,} rounds"),
+            top=f"{arrived[-1]:.1%} arrived",
         )
+        return _render.heading(repr(self)) + _render.facts(pairs) + curve
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Delay) and self._identity == other._identity
@@ -125,7 +122,7 @@ class Delay(ABC):
         """The variance of the delay (the paper's V(tau)); infinite for heavy tails."""
         return self._moments[1]
 
-    @property
+    @functools.cached_property
     def spread(self) -> float:
         """W = E|tau - tau'|, how far apart two independent delays are on average.
 
@@ -137,14 +134,8 @@ class Delay(ABC):
         >>> delays.constant(50).spread, round(delays.exponential(50).spread, 1)
         (0.0, 50.0)
         """
-        return self._spread
-
-    @functools.cached_property
-    def _spread(self) -> float:
-        """The sum over k of 2 P(tau > k) P(tau <= k)."""
-        return sum_over_rounds(
-            self.survival, self.bound, lambda _, surviving: 2 * surviving * (1 - surviving)
-        )
+        # The sum over k of 2 P(tau > k) P(tau <= k).
+        return sum_over_rounds(self.survival, self.bound, lambda _, above: 2 * above * (1 - above))
 
     def pmf(self, k: ArrayLike) -> Floats:
         """P(delay = k)."""
@@ -169,11 +160,11 @@ class Delay(ABC):
         levels = np.nextafter(1.0 - as_floats(shares), 1.0)
         return self._first_below(levels, np.full(levels.shape, -1, dtype=np.int64))
 
-    def clipped(self, largest: int) -> Clipped:
+    def clipped(self, largest: int) -> Delay:
         """The same delay with larger ones replaced by `largest`."""
         return Clipped(self, largest)
 
-    def truncated(self, largest: int) -> Truncated:
+    def truncated(self, largest: int) -> Delay:
         """The same delay with larger ones drawn again."""
         return Truncated(self, largest)
 
@@ -184,7 +175,7 @@ class Delay(ABC):
         """
         rounds = whole_number(rounds, "rounds")
         end = rounds if self.bound is None else min(rounds, self.bound)
-        return sum_over_rounds(self.survival, end, _plain)
+        return sum_over_rounds(self.survival, end, lambda _, surviving: surviving)
 
     def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
         """Draw one delay for each entry of `k`, given that it is larger than that."""
@@ -193,11 +184,9 @@ class Delay(ABC):
     @functools.cached_property
     def table(self) -> Table:
         """The table that the block simulator draws from."""
-        bound = self.bound
-        if bound is not None and bound <= MAX_TABLE:
-            spread, bounded = bound, True
-        else:
-            spread, bounded = min(max(self.quantile(1 - _TAIL_SHARE), 1), MAX_TABLE), False
+        bounded = self.bound is not None and self.bound <= MAX_TABLE
+        spread = self.bound if bounded else min(max(self.quantile(1 - _TAIL_SHARE), 1), MAX_TABLE)
+        assert spread is not None
         cdf = self.cdf(np.arange(spread + 1))
         if bounded:
             cdf[-1] = np.inf
@@ -233,17 +222,9 @@ class Delay(ABC):
     def _moments(self) -> tuple[float, float]:
         # Beyond the bound nothing is added: whole blocks keep every digit.
         end = None if self.bound is None else -(-self.bound // CHUNK) * CHUNK
-        first = sum_over_rounds(self.survival, end, _plain)
-        second = sum_over_rounds(self.survival, end, _weighted, power=1)
+        first = sum_over_rounds(self.survival, end, lambda _, above: above)
+        second = sum_over_rounds(self.survival, end, lambda k, above: (2 * k + 1) * above, power=1)
         return first, math.inf if math.isinf(second) else max(second - first**2, 0.0)
-
-
-def _plain(_: Floats, surviving: Floats) -> Floats:
-    return surviving
-
-
-def _weighted(k: Floats, surviving: Floats) -> Floats:
-    return (2 * k + 1) * surviving
 
 
 class _Limited(Delay):

@@ -1,7 +1,7 @@
 """Survival curves: straight lines between points, and an exponential tail.
 
-The shape of everything that is known of a delay by points: a tabulated delay, an estimate from
-data, and the curves that resampled data give (many curves with times in common).
+A tabulated delay, an estimate from data, and what resampled data give: many curves with times in
+common.
 """
 
 from __future__ import annotations
@@ -182,7 +182,6 @@ def smooth_pieces(times: Floats, surviving: Floats, pieces: int = 8) -> tuple[Fl
 
     The logarithm of the share is interpolated by cubic pieces that never rise (Fritsch and
     Carlson). Where nothing remains at the end of an interval, the line in it stays straight.
-    `surviving` may have one row per curve.
 
     >>> times, surviving = smooth_pieces(np.array([0.0, 1.0, 2.0]), np.exp([0.0, -1.0, -2.0]), 2)
     >>> times.tolist(), np.log(surviving).round(12).tolist()
@@ -197,19 +196,14 @@ def smooth_pieces(times: Floats, surviving: Floats, pieces: int = 8) -> tuple[Fl
     positive = (rows > 0).sum(axis=1)
     for known in np.unique(positive):
         same = positive == known
-        levels = rows[same]
-        if known < 3:
-            found[same] = [exponential_pieces(times, each, pieces)[1] for each in levels]
-            continue
-        inside = fine <= times[known - 1]
-        smooth = PchipInterpolator(times[:known], np.log(levels[:, :known]), axis=1)
-        drawn = np.ones((len(levels), len(fine)))
-        drawn[:, inside] = np.minimum(np.exp(smooth(fine[inside])), 1.0)
+        levels, last = rows[same], times[known - 1]
         # From the last positive one, straight down to the next, where nothing is.
-        end = times[min(known, len(times) - 1)]
-        width = max(float(end - times[known - 1]), 1e-300)
-        line = np.clip(1 - (fine[~inside] - times[known - 1]) / width, 0.0, 1.0)
-        drawn[:, ~inside] = levels[:, known - 1 : known] * line
+        width = max(float(times[min(known, len(times) - 1)] - last), 1e-300)
+        drawn = levels[:, known - 1 : known] * np.clip(1 - (fine - last) / width, 0.0, 1.0)
+        if known > 1:
+            inside = fine <= last
+            smooth = PchipInterpolator(times[:known], np.log(levels[:, :known]), axis=1)
+            drawn[:, inside] = np.minimum(np.exp(smooth(fine[inside])), 1.0)
         found[same] = np.minimum.accumulate(drawn, axis=1)
     return fine, found.reshape((*np.shape(surviving)[:-1], len(fine)))
 
@@ -219,15 +213,12 @@ def exponential_pieces(times: Floats, surviving: Floats, pieces: int = 8) -> tup
 
     Where nothing remains at the end of an interval, the line in it stays straight.
     """
-    all_times, all_surviving = [times[:1]], [surviving[:1]]
-    for start, end, before, after in zip(times, times[1:], surviving, surviving[1:], strict=False):
-        parts = np.arange(1, pieces + 1) / pieces
-        all_times.append(start + parts * (end - start))
-        if after > 0:
-            all_surviving.append(before * (after / before) ** parts)
-        else:
-            all_surviving.append(before + parts * (after - before))
-    return np.concatenate(all_times), np.concatenate(all_surviving)
+    parts = np.arange(1, pieces + 1) / pieces
+    fine = times[:-1, None] + parts * np.diff(times)[:, None]
+    before, after = surviving[:-1, None], surviving[1:, None]
+    ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+    levels = np.where(after > 0, before * ratio**parts, before + parts * (after - before))
+    return np.append(times[0], fine.ravel()), np.append(surviving[0], levels.ravel())
 
 
 def from_averages(averages: Floats, after: Floats | float) -> tuple[Floats, Floats]:
@@ -269,13 +260,3 @@ def from_averages(averages: Floats, after: Floats | float) -> tuple[Floats, Floa
     times = np.arange(number, dtype=np.float64)[:, None] + np.linspace(0.0, 1.0, POINTS)
     surviving = np.stack([begin, middle, end], axis=2).reshape(rows, -1)
     return times.ravel(), surviving.reshape((*np.shape(averages)[:-1], POINTS * number))
-
-
-def averages_of(surviving: Floats) -> Floats:
-    """The averages over buckets of a curve that `from_averages` made.
-
-    >>> averages_of(from_averages(np.array([0.9, 0.5, 0.2, 0.1]), 0.0)[1]).round(12).tolist()
-    [0.9, 0.5, 0.2, 0.1]
-    """
-    points = surviving.reshape((*surviving.shape[:-1], -1, POINTS))
-    return np.asarray(points @ (np.array([1.0, 2.0, 1.0]) / 4))

@@ -37,11 +37,8 @@ def register(name: str, function: Law) -> None:
     """Make a delay of your own known by a name, to `parse` and so to files and the command line.
 
     A registration lasts as long as the process. A package makes its delays known to every process
-    by an entry point of the group "latesum.delays".
-
-    Args:
-        name: the name in texts, which the `text` of such a delay begins with.
-        function: what makes the delay from the arguments in the text.
+    by an entry point of the group "latesum.delays". `function` makes the delay from the arguments
+    in a text.
 
     >>> register("doubled", lambda mean: parse(f"mixture((1, poisson({2 * mean})))"))
     >>> parse("doubled(3)").mean
@@ -78,9 +75,13 @@ def parse(text: str | Delay) -> Delay:
         # A colon is not Python: the path goes through the parser as a name with attributes.
         plain = _PATHS.sub(lambda m: m[1] or f"{m[2]}.{_COLON}.{m[3]}", text.strip())
         tree = ast.parse(plain, mode="eval").body
+        value = _evaluate(tree)
+    except InvalidInput:
+        raise
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.") from None
-    value = _evaluate(tree, text)
+    except TypeError as error:
+        raise InvalidInput(f"cannot read the delay {text!r}: {error}.") from None
     if not isinstance(value, Delay):
         raise InvalidInput(f"{text!r} is not a delay; write {_EXAMPLES}.")
     return value
@@ -108,44 +109,27 @@ def text_of(delay: Delay) -> str:
     return delay.text
 
 
-def _evaluate(node: ast.expr, text: str) -> Any:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)):
-        return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _evaluate(node.operand, text)
-        if isinstance(inner, (int, float)):
-            return -inner
+def _evaluate(node: ast.expr) -> Any:
     if isinstance(node, ast.Tuple):
-        return tuple(_evaluate(item, text) for item in node.elts)
+        return tuple(_evaluate(item) for item in node.elts)
     if isinstance(node, ast.List):
-        return [_evaluate(item, text) for item in node.elts]
-    if isinstance(node, ast.Call):
-        return _call(node, text)
-    raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.")
-
-
-def _call(node: ast.Call, text: str) -> Any:
+        return [_evaluate(item) for item in node.elts]
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
     function: Law
     path = ast.unparse(node.func)
-    if isinstance(node.func, ast.Name):
-        function = DELAYS.find(node.func.id)
-    elif f".{_COLON}." in path and isinstance(node.func, ast.Attribute) and "(" not in path:
-        function = DELAYS.find(path.replace(f".{_COLON}.", ":"))
-    elif isinstance(node.func, ast.Attribute):
-        parent = _evaluate(node.func.value, text)
+    if isinstance(node.func, ast.Attribute) and (f".{_COLON}." not in path or "(" in path):
+        parent = _evaluate(node.func.value)
         if not isinstance(parent, Delay):
-            raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.")
+            raise ValueError
         function = getattr(parent, known_name(node.func.attr, _METHODS, "change of a delay"))
     else:
-        raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.")
-    arguments = [_evaluate(argument, text) for argument in node.args]
-    named = {str(keyword.arg): _evaluate(keyword.value, text) for keyword in node.keywords}
-    try:
-        # First, because it says what is wrong without Python's name for the function.
-        inspect.signature(function).bind(*arguments, **named)
-        made = function(*arguments, **named)
-    except TypeError as error:
-        raise InvalidInput(f"cannot read the delay {text!r}: {error}.") from None
+        function = DELAYS.find(path.replace(f".{_COLON}.", ":"))
+    arguments = [_evaluate(argument) for argument in node.args]
+    named = {str(keyword.arg): _evaluate(keyword.value) for keyword in node.keywords}
+    # First, because it says what is wrong without Python's name for the function.
+    inspect.signature(function).bind(*arguments, **named)
+    made = function(*arguments, **named)
     if not isinstance(made, Delay):
-        raise InvalidInput(f"{ast.unparse(node)} in {text!r} makes {made!r}, which is not a delay.")
+        raise InvalidInput(f"{ast.unparse(node)} makes {made!r}, which is not a delay.")
     return made

@@ -33,8 +33,6 @@ from latesum.delays.fitting.result import Estimated
 #: A step of growth is estimated from at least this number of buckets, and from this share of them.
 _MIN_BUCKETS = 3
 _SHARE_OF_BUCKETS = 0.1
-#: Limits from some dozens of buckets that are drawn again are too short by about this factor.
-_STRETCH = 1.1
 #: Draws that leave more than this unseen say nothing.
 _MAX_UNSEEN = 0.9
 #: Growth in the last lags below this share of the total is no growth.
@@ -105,20 +103,10 @@ def fit_triangle(
         return Curve(found.times, found.surviving[kept], tails, wanted)
 
     rows = int(np.isfinite(triangle).sum())
-    degrees = float(len(different) - 1)
+    basis, degrees = f"{rows:,} totals in a reporting triangle", float(len(different) - 1)
     shares = arrived / (1 + fading(arrived[None], late).beyond[0])
-    by_formula = mean_error(growth, shares[: depth + 1])
-    estimated = Estimated(
-        curve,
-        resample,
-        f"{rows:,} totals in a reporting triangle",
-        rows,
-        [],
-        degrees=degrees,
-        skew=True,
-        stretch=_STRETCH,
-        formula_error=by_formula,
-    )
+    error = mean_error(growth, shares[: depth + 1])
+    estimated = Estimated(curve, resample, basis, rows, [], degrees=degrees, formula_error=error)
     return estimated, width
 
 

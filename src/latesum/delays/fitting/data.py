@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -50,51 +50,36 @@ class Columns:
         if name in self:
             return self.values[name.lower()]
         there = ", ".join(map(shortened, self.values)) or "none"
-        raise InvalidInput(
-            f"{self.where} has no column {name!r}; it has: {there}."
-            + (
-                f" If one of them is it, say --columns {name}=NAME."
-                if self.lines is not None
-                else ""
-            )
-        )
+        remedy = "" if self.lines is None else f" If one of them is it, say --columns {name}=NAME."
+        raise InvalidInput(f"{self.where} has no column {name!r}; it has: {there}.{remedy}")
 
     def numbers(self, name: str, *, at_least: float = -np.inf, rows: slice = slice(None)) -> Floats:
         """A column as finite numbers; what is not one is named with its row."""
         values = self.take(name)[rows]
-        result = np.empty(len(values))
-        for row, value in enumerate(values):
-            found = self._number(value, name, row)
-            if not (np.isfinite(found) and found >= at_least):
-                limit = "" if at_least == -np.inf else f" of at least {at_least:g}"
-                raise InvalidInput(
-                    f"{self._place(row)}: {name!r} must be a number{limit}, not {_shown(value)}."
-                )
-            result[row] = found
+        result = np.array([self._number(value, name, row) for row, value in enumerate(values)])
+        wrong = ~(np.isfinite(result) & (result >= at_least))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            limit = "" if at_least == -np.inf else f" of at least {at_least:g}"
+            self._refuse(row, name, f"must be a number{limit}, not {_shown(values[row])}.")
         return result
 
     def times(self, name: str) -> tuple[Floats, bool]:
         """A column of numbers or of dates; dates become days. Says whether they were dates."""
-        values = self.take(name)
-        if values and self._moment(values[0], name, 0) is not None:
-            return np.array(
-                [self._in_days(value, name, row) for row, value in enumerate(values)]
-            ), True
-        return self.numbers(name), False
-
-    def one_time(self, value: Any, name: str, *, dates: bool) -> float:
-        """A single time, written like those of a column: a number, or a date such as 2025-03-01."""
-        if dates:
-            found = self._moment(value, name, None)
+        days = []
+        for row, value in enumerate(self.take(name)):
+            try:
+                found = moment(value, self.form)
+            except InvalidInput as refused:
+                self._refuse(row, name, str(refused), ":")
+            if found is None and row == 0:
+                return self.numbers(name), False
             if found is None:
-                raise InvalidInput(f"{name} must be a date such as 2025-03-01, not {value!r}.")
-            return _days(found)
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise InvalidInput(
-                f"{name} must be a number, as the buckets are, not {value!r}."
-            ) from None
+                self._refuse(row, name, f"holds dates, and {_shown(value)} is none.")
+            local = found.replace(tzinfo=None)
+            midnight = datetime.datetime.combine(local, datetime.time())
+            days.append(local.toordinal() + (local - midnight) / datetime.timedelta(days=1))
+        return np.array(days), True
 
     def truths(self, name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """A column of marks: true or false, yes or no, 1 or 0."""
@@ -104,9 +89,7 @@ class Columns:
             whole = isinstance(value, float | np.bool_) and np.isfinite(value)
             text = str(int(value) if whole else value).strip().lower()
             if text not in known:
-                raise InvalidInput(
-                    f"{self._place(row)}: {name!r} must be true or false, not {_shown(value)}."
-                )
+                self._refuse(row, name, f"must be true or false, not {_shown(value)}.")
             marks.append(known[text])
         return np.array(marks, dtype=bool)
 
@@ -116,42 +99,20 @@ class Columns:
                 return number(value, self.form, self.separator)
             except InvalidInput as refused:
                 if "two ways" in str(refused):
-                    raise InvalidInput(f"{self._place(row)}: {name!r}: {refused}") from None
+                    self._refuse(row, name, str(refused), ":")
                 return np.nan
         try:
             return float(value)
         except (TypeError, ValueError, OverflowError):
             return np.nan
 
-    def _moment(self, value: Any, name: str, row: int | None) -> datetime.datetime | None:
-        try:
-            return moment(value, self.form)
-        except InvalidInput as refused:
-            where = "" if row is None else f"{self._place(row)}: "
-            raise InvalidInput(f"{where}{name!r}: {refused}") from None
-
-    def _in_days(self, value: Any, name: str, row: int) -> float:
-        found = self._moment(value, name, row)
-        if found is None:
-            raise InvalidInput(
-                f"{self._place(row)}: {name!r} holds dates, and {_shown(value)} is none."
-            )
-        return _days(found)
-
-    def _place(self, row: int) -> str:
-        if self.lines is not None:
-            return f"line {self.lines[row]} of {self.where}"
-        return f"row {row + 1} of {self.where}"
+    def _refuse(self, row: int, name: str, what: str, mark: str = "") -> NoReturn:
+        where = f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+        raise InvalidInput(f"{where} of {self.where}: {name!r}{mark} {what}") from None
 
 
 def _shown(value: Any) -> str:
     return shortened(repr(value))
-
-
-def _days(found: datetime.datetime) -> float:
-    local = found.replace(tzinfo=None)
-    midnight = datetime.datetime.combine(local, datetime.time())
-    return local.toordinal() + (local - midnight) / datetime.timedelta(days=1)
 
 
 def read_columns(source: Source, form: FileForm | None = None) -> Columns:
@@ -163,12 +124,9 @@ def read_columns(source: Source, form: FileForm | None = None) -> Columns:
     if form is not None and form.add_up:
         raise InvalidInput("rows of delays are not added up; leave add_up out.")
     if isinstance(source, str | Path):
-        said = FileForm() if form is None else form.after(FileForm())
-        return _read_file(Path(source), said)
+        return _read_file(Path(source), (form or FileForm()).after(FileForm()))
     if form is not None and not form.says_nothing:
-        raise InvalidInput(
-            "how a file is written is said, and there is no file; leave the form out."
-        )
+        raise InvalidInput("the form is that of a file, and there is no file; leave the form out.")
     if isinstance(source, Mapping):
         values = {str(name).lower(): list(each) for name, each in source.items()}
         if len({len(each) for each in values.values()}) > 1:
@@ -180,30 +138,24 @@ def read_columns(source: Source, form: FileForm | None = None) -> Columns:
 def _read_file(path: Path, form: FileForm) -> Columns:
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}.")
-    names = ("delay", "censored", "from", "to", "count", "as_of")
-    fields = {
-        **{name: (name,) for name in names},
-        **{name: NAMES[name] for name in ("bucket", "total", "rounds")},
-    }
+    own = ("delay", "censored", "from", "to", "count", "as_of")
+    fields = {name: NAMES.get(name, (name,)) for name in (*own, "bucket", "total", "rounds")}
     enough = [("delay",), ("bucket", "total"), ("from", "to", "count")]
     try:
         table = open_table(path, fields, enough, form)
-        lowered = [name.strip().lower() for name in table.names]
-        lines = list[int]()
-        cells = list[list[Any]]()
-        for line, row in table.rows():
-            lines.append(line)
-            cells.append([None if is_empty(cell) else cell for cell in row])
+        rows = [
+            (line, [None if is_empty(cell) else cell for cell in row]) for line, row in table.rows()
+        ]
         if table.problems:
             raise BadFile([sentence for _, sentence in table.problems])
-        dates = ((line, cell) for line, row in zip(lines, cells, strict=True) for cell in row)
-        form = settled(table.form, dates)
+        form = settled(table.form, ((line, cell) for line, row in rows for cell in row))
     except BadFile as bad:
         raise InvalidInput(f"{path} cannot be read: {bad.problems[0]}") from None
     except InvalidInput as refused:
         raise InvalidInput(f"{path}: {refused}") from None
-    columns = list(zip(*cells, strict=True)) if cells else [()] * len(lowered)
-    values = {name: list(each) for name, each in zip(lowered, columns, strict=True)}
-    for field_name, index in table.places.items():
-        values.setdefault(field_name, list(columns[index]))
-    return Columns(values, str(path), form, table.source.separator, lines, table.left_out_sentence)
+    columns = [[row[index] for _, row in rows] for index in range(len(table.names))]
+    values = dict(zip((name.strip().lower() for name in table.names), columns, strict=True))
+    for name, index in table.places.items():
+        values.setdefault(name, columns[index])
+    lines, separator = [line for line, _ in rows], table.source.separator
+    return Columns(values, str(path), form, separator, lines, table.left_out_sentence)

@@ -24,6 +24,8 @@ RESAMPLES = 400
 #: Another curve that the data allow widens the limits by this share of its distance: it is further
 #: from the estimate than the truth is.
 _OTHER_SHARE = 0.25
+#: Limits from some dozens of buckets that are drawn again are too short by about this factor.
+_WIDENED = 1.1
 #: If a larger share than this comes after the last observed time, no assumption about the tail is
 #: better than a guess: the fit is refused unless the largest delay is given.
 MAX_UNSEEN = 0.2
@@ -51,19 +53,12 @@ class Estimated(NamedTuple):
     warnings: list[str]
     #: A curve that the same data allow as well: its distance widens the limits, on both sides.
     other: Curve | None = None
-    #: The quantiles of the normal distribution are replaced by Student's, with this number
-    #: of degrees of freedom, where it is given.
-    degrees: float | None = None
-    #: Whether the limits of the mean may be at unlike distances.
-    skew: bool = False
-    #: The resampled limits of quantiles are stretched by this factor.
-    stretch: float = 1.0
     #: Out of how many delays each point of the curve was found, where that is known: the limits of
     #: quantiles are then those of binomial shares, not resampled ones.
     numbers: Floats | None = None
-    #: What may come after the data end and is not in the curve: by how much it would raise the
-    #: mean.
-    later: float = 0.0
+    #: Of buckets that are drawn again: the degrees of freedom of Student's t, by which limits are
+    #: wider than the resampled ones; those of the mean may be at unlike distances.
+    degrees: float | None = None
     #: The standard error of the mean where a formula gives one.
     formula_error: float | None = None
 
@@ -77,19 +72,13 @@ class FittedDelay:
     anywhere between the end of the data and there.
 
     Args:
-        kind: What the data are, as for `fit`.
-        unit: The name of the time unit.
         basis: What the data are, such as "1,000 single delays".
         observations: The number of delays, or of totals.
-        mean: The mean delay.
-        variance: The variance of the delay.
-        quantiles: The quantiles of some shares.
         bound: The largest delay possible, where it was given, otherwise None: no data show one.
         largest_seen: The largest delay that was seen to its end.
         restricted_mean: The mean that counts no delay beyond `observed_until`.
         observed_until: Where the data end.
         unseen: The share that is still to come where the data end.
-        warnings: What to keep in mind, in sentences.
         curve: The share that has not arrived yet over time.
         band: Times, and the lower and the upper limit of the curve there.
         mean_error: The standard error of the mean, by resampling.
@@ -112,7 +101,7 @@ class FittedDelay:
     unseen: float
     warnings: tuple[str, ...]
     curve: Curve
-    band: tuple[Floats, Floats, Floats]  # times, and limits of the share not yet arrived
+    band: tuple[Floats, Floats, Floats]
     mean_error: float
     mack_error: float | None = None
 
@@ -122,9 +111,6 @@ class FittedDelay:
         It has the quantiles, the variance and the bound reported here, rounded up to whole rounds.
         A bound is there only if the largest delay was given: a policy that needs one, such as
         ODAAF-B, asks for it.
-
-        Args:
-            rounds_per_unit: The number of rounds that are played per time unit.
 
         >>> from latesum import delays
         >>> fitted = delays.fit([1, 2, 2, 5])
@@ -148,10 +134,8 @@ class FittedDelay:
         axes.axvspan(self.mean.low, self.mean.high, color="#D55E00", alpha=0.15, linewidth=0)
         if self.unseen > 0:
             axes.axvline(self.observed_until, color="black", linestyle=":", label="the data end")
-        axes.set_xlim(left=0)
-        axes.set_ylim(0, 1.02)
+        axes.set(xlim=(0, None), ylim=(0, 1.02), ylabel="share that has arrived")
         axes.set_xlabel(f"delay in {plural(self.unit)}")
-        axes.set_ylabel("share that has arrived")
         axes.set_title(f"{self.basis}, {self.level:.0%} limits", fontsize=9)
         axes.grid(True, alpha=0.3)
         axes.legend(fontsize=8)
@@ -159,21 +143,13 @@ class FittedDelay:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as JSON values; `delay` is in the data's time unit, for `delays.parse`."""
+        plain = {name: each for name, each in vars(self).items() if name not in ("curve", "band")}
+        del plain["basis"]
         return {
-            "kind": self.kind,
-            "unit": self.unit,
-            "observations": self.observations,
-            "level": self.level,
+            **plain,
             "mean": self.mean._asdict(),
-            "mean_error": self.mean_error,
-            "mack_error": self.mack_error,
             "variance": self.variance._asdict(),
             "quantiles": {f"{share:g}": row._asdict() for share, row in self.quantiles.items()},
-            "bound": self.bound,
-            "largest_seen": self.largest_seen,
-            "restricted_mean": self.restricted_mean,
-            "observed_until": self.observed_until,
-            "unseen": self.unseen,
             "warnings": list(self.warnings),
             "delay": Tabulated.from_curve(self.curve, 1.0).text,
         }
@@ -205,61 +181,65 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
     lower limits are those of the curve that puts it as early as possible, the upper limits those
     of the one that puts it as late, or as far apart, as possible.
     """
+    from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
+
     if not 0 < level < 1:
         raise InvalidInput(f"the confidence level must be between 0 and 1, not {level!r}.")
-    curve = estimated.curve
-    _refuse_unseen(curve)
+    curve, degrees, other = estimated.curve, estimated.degrees, estimated.other or estimated.curve
+    tail_warning = _check_tail(curve, unit)
     drawn = estimated.resample(np.random.default_rng(seed), RESAMPLES)
     early, late = drawn.earliest(), drawn.latest()
     grid = np.linspace(0.0, max(float(curve.quantile(0.999)), float(curve.times[-1])), 120)
-    sides = ((1 - level) / 2, (1 + level) / 2)
-    low = np.quantile(early.survival(grid), sides[0], axis=0)
-    high = np.quantile(late.survival(grid), sides[1], axis=0)
-    degrees, other = estimated.degrees, estimated.other or curve
-    inside = _OTHER_SHARE * abs(float(other.mean - curve.mean))
-    stretch = estimated.stretch * _students(level, degrees) / _students(level, None)
+    below, above = (1 - level) / 2, (1 + level) / 2
+    low = np.quantile(early.survival(grid), below, axis=0)
+    high = np.quantile(late.survival(grid), above, axis=0)
+    normal = float(ndtri(above))
+    wider = 1.0 if degrees is None else _WIDENED * float(stdtrit(degrees, above)) / normal
 
-    def limits_of_mean(estimate: Curve, resampled: Curve) -> tuple[float, float]:
-        if estimated.skew:
-            return _skew_limits(float(estimate.mean), resampled.mean, level, stretch)
-        return _log_limits(float(estimate.mean), resampled.mean, level, degrees)
+    def limits_of_mean(value: float, means: Floats) -> tuple[float, float]:
+        if degrees is None:
+            return _log_limits(value, means, level, normal)
+        # An unseen tail makes the upper limit further off than the lower one.
+        low, middle, high = np.quantile(means, [below, 0.5, above])
+        if value <= 0 or low <= 0:
+            return min(float(low), value), max(float(high), value)
+        return value * float(low / middle) ** wider, value * float(high / middle) ** wider
 
-    low_mean = limits_of_mean(curve.earliest(), early)[0]
-    high_mean = limits_of_mean(curve.latest(), late)[1]
-    mean = Limited(
-        float(curve.mean), max(low_mean - inside, 0.0), high_mean + inside + estimated.later
-    )
-    variance = Limited(
-        float(curve.variance),
-        _log_limits(float(curve.earliest().variance), early.variance, level)[0],
-        _log_limits(float(curve.widest().variance), drawn.widest().variance, level)[1],
-    )
-    quantiles = {}
-    numbers = estimated.numbers
-    exact = {} if numbers is None else _exact_limits(curve, numbers, level)
+    apart = _OTHER_SHARE * abs(float(other.mean - curve.mean))
+    low_mean = limits_of_mean(float(curve.earliest().mean), early.mean)[0] - apart
+    high_mean = limits_of_mean(float(curve.latest().mean), late.mean)[1] + apart
+    least, most = float(curve.earliest().variance), float(curve.widest().variance)
+    low_variance = _log_limits(least, early.variance, level, normal)[0]
+    high_variance = _log_limits(most, drawn.widest().variance, level, normal)[1]
+    quantiles, largest = {}, np.inf if curve.largest is None else curve.largest
+    exact = _exact_limits(curve, estimated.numbers, level)
     for share in QUANTILES:
         value = float(curve.quantile(share))
-        inside = _OTHER_SHARE * abs(float(other.quantile(share)) - value)
-        lowest, highest = _quantile_limits(estimated, early, late, share, level, exact.get(share))
-        below = stretch * max(value - lowest, 0.0) + inside
-        above = stretch * max(highest - value, 0.0) + inside
-        most = np.inf if curve.largest is None else curve.largest
-        quantiles[share] = Limited(value, max(value - below, 0.0), min(value + above, most))
+        apart = _OTHER_SHARE * abs(float(other.quantile(share)) - value)
+        lowest, highest = exact[share]
+        if lowest is None:
+            lowest = float(np.quantile(early.quantile(share), below))
+        if highest is None:  # the data do not exclude the largest one
+            resampled = float(np.quantile(late.quantile(share), above))
+            highest = resampled if curve.largest is None else curve.largest
+        lowest = value - (wider * max(value - lowest, 0.0) + apart)
+        highest = value + (wider * max(highest - value, 0.0) + apart)
+        quantiles[share] = Limited(value, max(lowest, 0.0), min(highest, largest))
     return FittedDelay(
         kind=kind,
         unit=unit,
         basis=estimated.basis,
         observations=estimated.observations,
         level=level,
-        mean=mean,
-        variance=variance,
+        mean=Limited(float(curve.mean), max(low_mean, 0.0), high_mean),
+        variance=Limited(float(curve.variance), low_variance, high_variance),
         quantiles=quantiles,
         bound=curve.largest,
         largest_seen=curve.largest_seen,
         restricted_mean=float(curve.restricted_mean),
         observed_until=float(curve.times[-1]),
         unseen=float(curve.unseen),
-        warnings=(*_tail_warning(curve, unit), *estimated.warnings),
+        warnings=(*tail_warning, *estimated.warnings),
         curve=curve,
         band=(grid, low, high),
         mean_error=float(drawn.mean.std(ddof=1)),
@@ -277,104 +257,45 @@ def plural(unit: str) -> str:
     return " of ".join([noun if noun.endswith("s") else f"{noun}s", *rest])
 
 
-def _refuse_unseen(curve: Curve) -> None:
-    """Refuse a tail that no data supports."""
-    until = float(curve.times[-1])
-    if curve.largest is not None:
-        if curve.largest < until:
-            raise InvalidInput(
-                f"the largest delay {curve.largest:g} is below {until:g}, which the data show."
-            )
-    elif curve.unseen > MAX_UNSEEN:
+def _check_tail(curve: Curve, unit: str) -> list[str]:
+    """Refuse a tail that no data supports, and say in a sentence what is assumed of another."""
+    until, units = float(curve.times[-1]), plural(unit)
+    if curve.largest is not None and curve.largest < until:
+        raise InvalidInput(
+            f"the largest delay {curve.largest:g} is below {until:g}, which the data show."
+        )
+    if curve.largest is None and curve.unseen > MAX_UNSEEN:
         raise InvalidInput(
             f"{curve.unseen:.0%} of the delays are longer than {until:g}, where the data end: no "
             "data supports a tail. Observe for longer, or say with largest=... when all have "
             "arrived."
         )
-
-
-def _tail_warning(curve: Curve, unit: str) -> list[str]:
-    """What the reader should know about the tail, in a sentence, if there is one."""
     if curve.unseen <= _NEGLIGIBLE:
         return []
-    units = plural(unit)
-    start = (
-        f"the tail is longer than the data: {curve.unseen:.1%} of the delays are beyond "
-        f"{curve.times[-1]:.4g} {units}"
-    )
-    if curve.largest is not None:
-        return [f"{start}; the limits allow them anywhere up to {curve.largest:g} {units}."]
+    assumed = f"the limits allow them anywhere up to {curve.largest or 0:g} {units}."
+    if curve.largest is None:
+        assumed = (
+            f"they are taken to go on at the pace seen before ({curve.tail:.4g} {units} later "
+            "on average), which the data cannot show."
+        )
     return [
-        f"{start}; they are taken to go on at the pace seen before ({curve.tail:.4g} {units} later "
-        "on average), which the data cannot show."
+        f"the tail is longer than the data: {curve.unseen:.1%} of the delays are beyond "
+        f"{until:.4g} {units}; {assumed}"
     ]
 
 
-def _quantile_limits(
-    estimated: Estimated,
-    early: Curve,
-    late: Curve,
-    share: float,
-    level: float,
-    exact: tuple[float | None, float | None] | None,
-) -> tuple[float, float]:
-    """Exact limits as far as there are any, and otherwise resampled ones."""
-    low, high = exact or (None, None)
-    if low is None:
-        low = float(np.quantile(early.quantile(share), (1 - level) / 2))
-    if high is None:
-        high = float(np.quantile(late.quantile(share), (1 + level) / 2))
-        if estimated.curve.largest is not None:
-            high = estimated.curve.largest  # the data do not exclude it
-    return low, high
-
-
-def _log_limits(
-    value: float, drawn: Floats, level: float, degrees: float | None = None
-) -> tuple[float, float]:
+def _log_limits(value: float, drawn: Floats, level: float, normal: float) -> tuple[float, float]:
     """Limits around the estimate, from what was resampled."""
     positive = drawn[drawn > 0]
     if value <= 0 or len(positive) < len(drawn) / 2:
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
         return min(float(low), value), max(float(high), value)
-    factor = float(np.exp(_students(level, degrees) * np.log(positive).std(ddof=1)))
+    factor = float(np.exp(normal * np.log(positive).std(ddof=1)))
     return value / factor, value * factor
 
 
-def _skew_limits(value: float, drawn: Floats, level: float, stretch: float) -> tuple[float, float]:
-    """The same where an unseen tail makes the upper limit further off than the lower one."""
-    low, middle, high = np.quantile(drawn, [(1 - level) / 2, 0.5, (1 + level) / 2])
-    if value <= 0 or low <= 0:
-        return min(float(low), value), max(float(high), value)
-    return value * float(low / middle) ** stretch, value * float(high / middle) ** stretch
-
-
-def _students(level: float, degrees: float | None) -> float:
-    """The two-sided quantile of Student's t, or of the normal distribution without degrees."""
-    from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
-
-    share = (1 + level) / 2
-    return float(ndtri(share) if degrees is None else stdtrit(degrees, share))
-
-
-def share_limits(surviving: Floats, numbers: Floats, level: float) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's limits of the share `surviving` out of `numbers`, point by point.
-
-    >>> low, high = share_limits(np.array([0.5]), np.array([10.0]), 0.95)
-    >>> round(float(low[0]), 4), round(float(high[0]), 4)
-    (0.1871, 0.8129)
-    """
-    from scipy.special import betaincinv
-
-    side = (1 - level) / 2
-    count, rest = numbers * surviving, numbers * (1 - surviving)
-    low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, side), 0.0)
-    high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - side), 1.0)
-    return np.minimum.accumulate(low), np.maximum.accumulate(high[::-1])[::-1]
-
-
 def _exact_limits(
-    curve: Curve, numbers: Floats, level: float
+    curve: Curve, numbers: Floats | None, level: float
 ) -> dict[float, tuple[float | None, float | None]]:
     """The limits of quantiles; None where the data end before that limit.
 
@@ -383,11 +304,18 @@ def _exact_limits(
     a binomial number out of the number of delays; where some are censored, out of the number that
     would give the variance of Greenwood's formula.
     """
-    low, high = (
-        Curve(curve.times, limit) for limit in share_limits(curve.surviving, numbers, level)
-    )
+    from scipy.special import betaincinv
+
+    if numbers is None:
+        return dict.fromkeys(QUANTILES, (None, None))
+    side = (1 - level) / 2
+    count, rest = numbers * curve.surviving, numbers * (1 - curve.surviving)
+    low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, side), 0.0)
+    high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - side), 1.0)
+    lower = Curve(curve.times, np.minimum.accumulate(low))
+    upper = Curve(curve.times, np.maximum.accumulate(high[::-1])[::-1])
 
     def within(limit: Curve, share: float) -> float | None:
         return float(limit.quantile(share)) if limit.unseen <= 1 - share + 1e-12 else None
 
-    return {share: (within(low, share), within(high, share)) for share in QUANTILES}
+    return {share: (within(lower, share), within(upper, share)) for share in QUANTILES}
