@@ -68,7 +68,7 @@ class Shop:
         shown = {row["label"]: row["option"] for row in timeline}
         day = date.fromisoformat(timeline[-1]["label"])
         while (day := day + timedelta(days=1)) < self.today:
-            shown[day.isoformat()] = last  # the shop went on with what it was told on Monday
+            shown[day.isoformat()] = last  # the option of Monday stayed on
         with (self.folder / "totals.csv").open("w", encoding="utf-8", newline="") as file:
             writer = shop.csv.DictWriter(file, ["date", "rounds", "total", "status"])
             writer.writeheader()

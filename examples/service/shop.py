@@ -1,4 +1,4 @@
-"""A shop that asks the service which banner to show, and tells it what was sold. See README.md."""
+"""A shop that asks the service which banner to show, and records what was sold. See README.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def banner(client: Client) -> str:
 
 
 def tell(client: Client, day: str, visitors: int, sales: float) -> str:
-    """Tell what arrived on a day; told again, it changes nothing."""
+    """Record what arrived on a day; sent again, it changes nothing."""
     return str(client.record(CAMPAIGN, day, rounds=visitors, total=sales)["verdict"])
 
 
