@@ -20,8 +20,6 @@ FACTORS = (0.5, 1.0, 2.0, 4.0)
 ATOM = 0.2
 #: How many times as late as the others an arm's rewards may be.
 STRETCHES = (1.5, 2.0, 3.0)
-#: What a doubt costs that only an arm's own delay raises, in minus twice the log-likelihood.
-STRETCH_DOUBT = 12.0
 #: Where nothing is given: the mean delays that may be true are this times powers of two.
 SMALLEST_SCALE = 0.5
 
@@ -158,7 +156,7 @@ class DelayExplanation:
         one_of_many = 2.0 * math.log(len(STRETCHES) * (len(stretches) - 1)) * later
         scale, curve = base.scale * max(stretches), base.curve.stretched(stretches)
         new = DelayExplanation(scale, base.penalty + one_of_many, curve)
-        new.base, new.stretches, new.charged = base, stretches, one_of_many + STRETCH_DOUBT
+        new.base, new.stretches, new.charged = base, stretches, one_of_many + 2.0 * KAPPA
         return new
 
     def fit_first(self, segments: Segments, base: DelayExplanation) -> None:
@@ -183,7 +181,12 @@ class DelayExplanation:
         self._judge(segments)
 
     def _neutral(self, segments: Segments) -> Floats:
-        return np.concatenate([self.curve.bins[0], np.full(segments.n_arms, segments.typical)])
+        """The prior of the curve, after the silence at the start, and all means the same."""
+        weights = np.where(self.curve.highs < segments.late_from, 0.0, self.curve.bins[0])
+        if not weights.any():
+            weights = self.curve.bins[0]
+        means = np.full(segments.n_arms, segments.typical)
+        return np.concatenate([weights / weights.sum(), means])
 
     def _judge(self, segments: Segments) -> None:
         outside = self.means - self.means.clip(0.0, 1.0)

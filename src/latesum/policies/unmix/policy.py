@@ -126,12 +126,14 @@ class Unmix(Rule):
         self._segments = Segments(unknowns, ran)
         #: The unit of visits: what a visit loses to late rewards, about one mean delay.
         self._unit = max(self.mean_delay or 0.0, SMALLEST_UNIT)
+        self._loss = math.inf if self.mean_delay is None else self.mean_delay
         self._shortest, given, scale = 0.0, None, None
         if self._delays is not None:
             mean = max(each.mean for each in self._delays)
             # Segments shorter than a fifth of a delay share noise beyond the band of the fit.
             self._shortest = mean / 5
-            self._unit = max(*map(mean_difference, self._delays), mean / 5, SMALLEST_UNIT)
+            self._loss = max(map(mean_difference, self._delays))
+            self._unit = max(self._loss, mean / 5, SMALLEST_UNIT)
             curve = distribution_known((*self._delays, *self._delays[:1])[:unknowns])
             given = DelayExplanation(max(mean, SMALLEST_UNIT), 0.0, curve)
         elif self.mean_delay is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.history import History
 from latesum.policies.unmix.explanations import DelayExplanation, Explanations
-from latesum.policies.unmix.segments import Segments
+from latesum.policies.unmix.segments import FIRST_REWARDS, Segments
 
 #: The longest first visit to an arm, in units: by then most of its rewards have come.
 FIRST_VISIT = 3.0
@@ -19,8 +19,6 @@ LATER_VISIT = 9.0
 SEGMENT = 0.5
 #: Staying with an arm adds this share to its known rounds before the next decision.
 STAY_SHARE = 0.1
-#: With fewer rewards at the start, "it earns nothing" explains as much as "rewards are late".
-FIRST_REWARDS = 10.0
 #: The shortest block, in rounds, where delays are short or not known.
 MIN_BLOCK = 8
 
@@ -39,6 +37,7 @@ class Rule(Policy):
     _segments: Segments
     _explanations: Explanations
     _unit: float  # of visits: what a visit loses to late rewards, about one mean delay
+    _loss: float  # how many plays a visit loses to late rewards, if that is known
     _shortest: float  # the shortest segment, where it is not a share of the unit
 
     @abstractmethod
@@ -182,7 +181,10 @@ class Rule(Policy):
         best = max(others, key=means.__getitem__)
         if self._tested is not None and means[best] > means[arm]:
             return self._doubt(arm, float(means[best])) is not None
-        return self._index([arm])[arm] >= self._explanations.believed.mean(best)
+        # A visit that ends early is soon followed by another, which loses late rewards again.
+        values = self._index([arm, best])
+        free = self._loss < 1.0
+        return values[arm] >= (values[best] if free else self._explanations.believed.mean(best))
 
     def _doubt(self, arm: int, value: float) -> DelayExplanation | None:
         share = max(self.horizon or 0, self._segments.clock) / self.n_arms

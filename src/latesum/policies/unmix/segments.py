@@ -10,6 +10,8 @@ from latesum.policies.unmix.curves import Floats
 
 #: Rewards are in [0, 1]; what is beyond this per round is cut, so that nothing overflows.
 _LARGEST = 1e6
+#: With fewer rewards, "it earns nothing" explains as much as "rewards are late".
+FIRST_REWARDS = 10.0
 #: When the status quo began, in rounds.
 _ALWAYS = -1e15
 
@@ -67,6 +69,11 @@ class Segments:
     def typical(self) -> float:
         """The mean total per round."""
         return min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
+
+    @property
+    def late_from(self) -> int:
+        """How long no reward came at the start, if that says that rewards are late; else 0."""
+        return self.silence if self.silence * self.typical >= FIRST_REWARDS else 0
 
     def add(self, arm: int, rounds: int, total: float | None, merged_after: float = np.inf) -> None:
         """A segment that was played; late in a block it becomes a part of the last one."""
