@@ -20,7 +20,7 @@ from latesum.delays.base import Delay
 from latesum.delays.fitting import result
 from latesum.planning.words import Lateness
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
+EXAMPLES = Path(delays.__file__).parent / "data"
 #: Rounds per time unit.
 MANY = 1000
 

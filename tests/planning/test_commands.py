@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import latesum
 from latesum.cli import main
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
+EXAMPLES = Path(latesum.__file__).parent / "delays" / "data"
 ASKED = [
     "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
     "--late", "8 hours", "--run-for", "8 weeks", "--replications", "20", "--workers", "1",

@@ -12,6 +12,7 @@ from latesum._kl_kernels import (
     TO_THE_LAST_DIGIT,
     bernoulli_divergence,
     bernoulli_upper,
+    exploration,
     poisson_upper,
 )
 from latesum.attributed import layout_kernels as layout
@@ -29,8 +30,7 @@ def _kl_allowance(count, log_clock, policy, n_arms):
     """What count * kl(mean, q) may reach: ln n for KL-UCB, ln(x (1 + ln^2 x)) for KL-UCB++."""
     if policy.base == layout.KL_UCB:
         return log_clock
-    x = max(1.0, policy.horizon / (n_arms * count))
-    return math.log(x * (1.0 + math.log(x) ** 2))
+    return exploration(count, n_arms, 0.0, policy.horizon)
 
 
 @compiled
@@ -99,48 +99,29 @@ def best_index(clock, policy, arms):
 
 
 @compiled
-def thompson(arms, rng):
+def thompson(totals, counts, rng):
     """Thompson sampling: the largest draw from Beta(1 + total, 1 + count - total)."""
     best, largest = 0, -1.0
-    for arm in range(len(arms)):
-        total = arms[arm].total
-        draw = rng.beta(1.0 + total, 1.0 + arms[arm].count - total)
+    for arm in range(len(totals)):
+        draw = rng.beta(1.0 + totals[arm], 1.0 + counts[arm] - totals[arm])
         if draw > largest:
             best, largest = arm, draw
-    return best
-
-
-@compiled
-def _thompson_received(arms, rng):
-    """Thompson sampling on all received rewards, queued ones included."""
-    best, largest = 0, -1.0
-    for arm in range(len(arms)):
-        total = arms[arm].received_total
-        draw = rng.beta(1.0 + total, 1.0 + arms[arm].received - total)
-        if draw > largest:
-            best, largest = arm, draw
-    return best
-
-
-@compiled
-def _greedy_received(asked, arms):
-    """The largest mean of received rewards; `asked` while there are none."""
-    best, largest = asked, -1.0
-    for arm in range(len(arms)):
-        if arms[arm].received > 0.0:
-            mean = arms[arm].received_total / arms[arm].received
-            if mean > largest:
-                best, largest = arm, mean
     return best
 
 
 @compiled
 def choose_sdb(policy, arms, rng):
     """SDB: the heuristic's arm, unless it has `max_delay` rewards that the base has not used."""
-    asked = policy.asked
-    arm = _greedy_received(asked, arms) if policy.greedy else _thompson_received(arms, rng)
-    unused = arms[arm].plays - arms[arm].count
-    return asked if unused >= policy.max_delay else arm
+    totals, counts = arms["received_total"], arms["received"]  # with those that are queued
+    best, largest = policy.asked, -1.0
+    if policy.greedy:
+        for arm in range(len(arms)):
+            if counts[arm] > 0.0 and totals[arm] / counts[arm] > largest:
+                best, largest = arm, totals[arm] / counts[arm]
+    else:
+        best = thompson(totals, counts, rng)
+    unused = arms[best].plays - arms[best].count
+    return policy.asked if unused >= policy.max_delay else best
 
 
 @compiled

@@ -109,7 +109,12 @@ def _receive(node, run, flight, policy, arms, rng):
     arms[arm].received += 1.0
     arms[arm].received_total += reward
     if arm != policy.asked:
-        _enqueue(node, arm, flight, arms)
+        flight[node].next = -1
+        if arms[arm].queue_first < 0:
+            arms[arm].queue_first = node
+        else:
+            flight[arms[arm].queue_last].next = node
+        arms[arm].queue_last = node
         return
     # The base waits for this arm, so its queue is empty. Feed the base while it can be fed.
     while node >= 0:
@@ -122,16 +127,6 @@ def _receive(node, run, flight, policy, arms, rng):
 
 
 @compiled
-def _enqueue(node, arm, flight, arms):
-    flight[node].next = -1
-    if arms[arm].queue_first < 0:
-        arms[arm].queue_first = node
-    else:
-        flight[arms[arm].queue_last].next = node
-    arms[arm].queue_last = node
-
-
-@compiled
 def _feed(reward, policy, arms, rng):
     """Give the base a reward of the arm that it asked for, and let it ask for the next."""
     arms[policy.asked].count += 1.0
@@ -141,7 +136,7 @@ def _feed(reward, policy, arms, rng):
     if policy.base == layout.FIXED or (policy.lead > 0.0 and policy.clock <= policy.until):
         return
     if policy.base == layout.THOMPSON:
-        policy.asked = thompson(arms, rng)
+        policy.asked = thompson(arms["total"], arms["count"], rng)
     elif policy.clock < len(arms):
         policy.asked = policy.clock  # first every arm once, in order
     else:

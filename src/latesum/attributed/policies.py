@@ -41,19 +41,6 @@ class PolicyState(NamedTuple):
     changes: NDArray[np.void]  # DUCB: a ring of `layout.CHANGE`
 
 
-def _new_state(n_arms: int, rule: int, **values: Any) -> PolicyState:
-    """The state before the first round; `values` are fields of the policy's record."""
-    policy = np.zeros(1, dtype=layout.POLICY)
-    usual = {"lead": -math.inf, "rival": math.inf, "last_arm": -1, "committed": -1}
-    for name, value in {"rule": rule, **usual, **values}.items():
-        policy[name] = value
-    arms = np.zeros(n_arms, dtype=layout.ARM)
-    arms["expires"] = arms["queue_first"] = -1
-    arms["active"] = True
-    survival = np.zeros((n_arms, 1), dtype=np.int64)
-    return PolicyState(policy[0], arms, survival, np.zeros(1, dtype=layout.CHANGE))
-
-
 class AttributedPolicy(ABC):
     """A baseline with attributed feedback: every reward arrives with the arm that earned it.
 
@@ -67,6 +54,7 @@ class AttributedPolicy(ABC):
     sees: ClassVar[Literal["attributed"]] = "attributed"
     #: What the policy must know about the delay, in words.
     delay_knowledge: ClassVar[str] = "nothing"
+    _label: ClassVar[str]
 
     n_arms: int
 
@@ -79,10 +67,14 @@ class AttributedPolicy(ABC):
                 "of your own with latesum.adapters.compare_attributed."
             )
 
+    def __post_init__(self) -> None:
+        """Replace the arguments by their checked values."""
+        vars(self)["n_arms"] = whole_number(self.n_arms, "n_arms", at_least=2)
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """The label for tables and figures."""
+        return self._label
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -103,30 +95,30 @@ class AttributedPolicy(ABC):
     def new_state(self, rng: np.random.Generator) -> PolicyState:
         """The arrays of this policy before its first round; it draws from `rng`."""
 
+    def _state(self, rule: int, **values: Any) -> PolicyState:
+        """The state of a rule before the first round; `values` are fields of its record."""
+        policy = np.zeros(1, dtype=layout.POLICY)
+        usual = {"lead": -math.inf, "rival": math.inf, "last_arm": -1, "committed": -1}
+        for name, value in {"rule": rule, **usual, **values}.items():
+            policy[name] = value
+        arms = np.zeros(self.n_arms, dtype=layout.ARM)
+        arms["expires"] = arms["queue_first"] = -1
+        arms["active"] = True
+        survival = np.zeros((self.n_arms, 1), dtype=np.int64)
+        return PolicyState(policy[0], arms, survival, np.zeros(1, dtype=layout.CHANGE))
+
     def _repr_html_(self) -> str:
         knowledge = f"Attributed feedback; knowledge of the delay: {self.delay_knowledge}."
         return _render.heading(repr(self)) + _render.sentences([f"{self.name}. {knowledge}"])
 
 
-def _set(policy: Any, **values: Any) -> None:
-    """Set fields of a frozen dataclass to their checked values."""
-    for name, value in values.items():
-        object.__setattr__(policy, name, value)
-
-
-class _Base(NamedTuple):
-    number: int
-    label: str
-    parameter: str | None = None
-
-
-#: The base policies of QPM-D and SDB by name, with the one parameter that each may take.
-BASES: dict[str, _Base] = {
-    "ucb1": _Base(layout.UCB1, "UCB1", "exploration"),
-    "kl-ucb": _Base(layout.KL_UCB, "KL-UCB"),
-    "kl-ucb++": _Base(layout.KL_UCB_PLUS_PLUS, "KL-UCB++", "horizon"),
-    "thompson": _Base(layout.THOMPSON, "Thompson"),
-    "fixed": _Base(layout.FIXED, "fixed arm", "arm"),
+#: The base policies of QPM-D and SDB: number, label, and the one parameter that each may take.
+BASES: dict[str, tuple[int, str, str]] = {
+    "ucb1": (layout.UCB1, "UCB1", "exploration"),
+    "kl-ucb": (layout.KL_UCB, "KL-UCB", ""),
+    "kl-ucb++": (layout.KL_UCB_PLUS_PLUS, "KL-UCB++", "horizon"),
+    "thompson": (layout.THOMPSON, "Thompson", ""),
+    "fixed": (layout.FIXED, "fixed arm", "arm"),
 }
 
 
@@ -168,32 +160,30 @@ class QPMD(AttributedPolicy):
     kind = "qpm-d"
 
     def __post_init__(self) -> None:
-        _set(self, n_arms=whole_number(self.n_arms, "n_arms", at_least=2))
-        name = known_name(self.base, BASES, "base")
-        for parameter in ("exploration", "horizon", "arm"):
-            if getattr(self, parameter) is not None and parameter != BASES[name].parameter:
-                owner = next(each for each in BASES if BASES[each].parameter == parameter)
-                raise InvalidInput(f"the base {name!r} has no {parameter}; only {owner!r} has.")
+        super().__post_init__()
+        own = BASES[known_name(self.base, BASES, "base")][2]
+        for base, (_, _, parameter) in BASES.items():
+            if parameter not in ("", own) and getattr(self, parameter) is not None:
+                raise InvalidInput(f"the base {self.base!r} has no {parameter}; only {base!r} has.")
         if self.exploration is not None:
-            _set(self, exploration=finite_number(self.exploration, "exploration", above=0))
-        if name == "kl-ucb++":
+            vars(self)["exploration"] = finite_number(self.exploration, "exploration", above=0)
+        if own == "horizon":
             if self.horizon is None:
                 raise InvalidInput("the base 'kl-ucb++' needs the horizon: horizon=250000, say.")
-            _set(self, horizon=whole_number(self.horizon, "horizon", at_least=1))
-        if name == "fixed":
+            vars(self)["horizon"] = whole_number(self.horizon, "horizon", at_least=1)
+        if own == "arm":
             if self.arm is None:
                 raise InvalidInput("the base 'fixed' needs an arm: arm=0, for example.")
-            _set(self, arm=whole_number(self.arm, "arm"))
+            vars(self)["arm"] = whole_number(self.arm, "arm")
             if self.arm >= self.n_arms:
-                raise InvalidInput(
-                    f"there is no arm {self.arm}; the arms are 0 to {self.n_arms - 1}."
-                )
+                last = self.n_arms - 1
+                raise InvalidInput(f"there is no arm {self.arm}; the arms are 0 to {last}.")
 
     @classmethod
     def prior_knowledge(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> Any:
         """What it takes of what is known of a problem, beside the parameters that are written."""
         base = BASES.get(written.get("base", "ucb1"))
-        takes_horizon = base is not None and base.parameter == "horizon"
+        takes_horizon = base is not None and base[2] == "horizon"
         kept = {key: each for key, each in known.items() if key != "horizon" or takes_horizon}
         return {"base": "ucb1", **kept}
 
@@ -203,27 +193,21 @@ class QPMD(AttributedPolicy):
 
     @property
     def _base_label(self) -> str:
-        label = BASES[self.base].label
+        label = BASES[self.base][1]
         if self.exploration not in (None, 2):
             return f"{label}, exploration {self.exploration:g}"
         return f"{label} {self.arm}" if self.base == "fixed" else label
 
     def new_state(self, rng: np.random.Generator) -> PolicyState:
-        return self._new_state(rng, layout.QPMD)
+        return self._queues(rng, layout.QPMD)
 
-    def _new_state(self, rng: np.random.Generator, rule: int, **values: Any) -> PolicyState:
+    def _queues(self, rng: np.random.Generator, rule: int, **values: Any) -> PolicyState:
         first = self.arm or 0
         if self.base == "thompson":  # nothing is known: the largest of equal draws is any arm
             first = int(rng.integers(self.n_arms))
-        return _new_state(
-            self.n_arms,
-            rule,
-            base=BASES[self.base].number,
-            asked=first,
-            exploration=self.exploration or 2.0,
-            horizon=self.horizon or 0,
-            **values,
-        )
+        base, exploration = BASES[self.base][0], self.exploration or 2.0
+        values |= {"base": base, "asked": first, "exploration": exploration}
+        return self._state(rule, horizon=self.horizon or 0, **values)
 
 
 @dataclass(frozen=True)
@@ -259,7 +243,7 @@ class SDB(QPMD):
     def __post_init__(self) -> None:
         super().__post_init__()
         known_name(self.heuristic, ("thompson", "greedy"), "heuristic")
-        _set(self, max_delay=whole_number(self.max_delay, "max_delay"))
+        vars(self)["max_delay"] = whole_number(self.max_delay, "max_delay")
 
     @property
     def name(self) -> str:
@@ -268,23 +252,20 @@ class SDB(QPMD):
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
+        given = f"{self.name} was given a largest delay of {self.max_delay}, and"
         for delay in dict.fromkeys(problem.delays):
             if delay.bound is None:
-                warnings.warn(
-                    f"{self.name} was given a largest delay of {self.max_delay}, and "
-                    f"{delay.short_text} has none: rewards may arrive later than that.",
-                    stacklevel=3,
-                )
+                late = "has none: rewards may arrive later than that."
+                warnings.warn(f"{given} {delay.short_text} {late}", stacklevel=3)
             elif delay.bound > self.max_delay:
                 raise InvalidInput(
-                    f"{self.name} was given a largest delay of {self.max_delay}, and "
-                    f"{delay.short_text} reaches {delay.bound}; give it max_delay={delay.bound} or "
-                    "more."
+                    f"{given} {delay.short_text} reaches {delay.bound}; give it "
+                    f"max_delay={delay.bound} or more."
                 )
 
     def new_state(self, rng: np.random.Generator) -> PolicyState:
         greedy = self.heuristic == "greedy"
-        return self._new_state(rng, layout.SDB, greedy=greedy, max_delay=self.max_delay)
+        return self._queues(rng, layout.SDB, greedy=greedy, max_delay=self.max_delay)
 
 
 @dataclass(frozen=True)
@@ -311,11 +292,8 @@ class DelayedUCB1(AttributedPolicy):
     kind = "delayed-ucb1"
 
     def __post_init__(self) -> None:
-        _set(
-            self,
-            n_arms=whole_number(self.n_arms, "n_arms", at_least=2),
-            exploration=finite_number(self.exploration, "exploration", above=0),
-        )
+        super().__post_init__()
+        vars(self)["exploration"] = finite_number(self.exploration, "exploration", above=0)
 
     @property
     def name(self) -> str:
@@ -323,7 +301,7 @@ class DelayedUCB1(AttributedPolicy):
         return "Delayed-UCB1" + ("" if usual else f", exploration {self.exploration:g}")
 
     def new_state(self, rng: np.random.Generator) -> PolicyState:
-        return _new_state(self.n_arms, layout.DELAYED_UCB1, exploration=self.exploration)
+        return self._state(layout.DELAYED_UCB1, exploration=self.exploration)
 
 
 @dataclass(frozen=True)
@@ -359,20 +337,17 @@ class DUCB(AttributedPolicy):
 
     kind = "ducb"
     delay_knowledge = "its distribution"
-    _label: ClassVar[str] = "DUCB"
+    _label = "DUCB"
 
     def __post_init__(self) -> None:
-        _set(self, n_arms=whole_number(self.n_arms, "n_arms", at_least=2))
+        super().__post_init__()
         if len(self.delays) != self.n_arms:
             raise InvalidInput(
                 f"{self._label} takes one delay for all arms or one for each of the "
                 f"{self.n_arms}, not {len(self.delays)}."
             )
-        _set(
-            self,
-            epsilon=finite_number(self.epsilon, "epsilon", at_least=0),
-            cdf_horizon=whole_number(self.cdf_horizon, "cdf_horizon", at_least=1),
-        )
+        vars(self)["epsilon"] = finite_number(self.epsilon, "epsilon", at_least=0)
+        vars(self)["cdf_horizon"] = whole_number(self.cdf_horizon, "cdf_horizon", at_least=1)
         for each in dict.fromkeys(self.delays):
             self._refuse_without_early_arrivals(each)
 
@@ -400,25 +375,18 @@ class DUCB(AttributedPolicy):
 
     def new_state(self, rng: np.random.Generator) -> PolicyState:
         poisson = isinstance(self, KLDUCB)
-        state = _new_state(self.n_arms, layout.DUCB, epsilon=self.epsilon, poisson=poisson)
+        state = self._state(layout.DUCB, epsilon=self.epsilon, poisson=poisson)
         state.arms["order"] = rng.permutation(self.n_arms)
-        survival = self._survival_units()
+        windows = [self._window(delay) for delay in self.delays]
+        survival = np.zeros((self.n_arms, max(*windows, 1)), dtype=np.int64)
+        for row, window, delay in zip(survival, windows, self.delays, strict=True):
+            row[:window] = np.rint(delay.survival(np.arange(window)) * layout.PROBABILITY_UNITS)
         n_changes = 1 << survival.shape[1].bit_length()
         return state._replace(survival=survival, changes=np.zeros(n_changes, dtype=layout.CHANGE))
 
     def _window(self, delay: Delay) -> int:
         """The first lag at which every play counts in full."""
         return self.cdf_horizon if delay.bound is None else delay.bound
-
-    def _survival_units(self) -> Integers:
-        """P(delay > lag) per arm and lag, in PROBABILITY_UNITS."""
-        window = max(self._window(delay) for delay in self.delays)
-        units = np.zeros((self.n_arms, max(window, 1)), dtype=np.int64)
-        for arm, delay in enumerate(self.delays):
-            own = self._window(delay)
-            survival = delay.survival(np.arange(own))
-            units[arm, :own] = np.rint(survival * layout.PROBABILITY_UNITS).astype(np.int64)
-        return units
 
     def _refuse_without_early_arrivals(self, delay: Delay) -> None:
         window = self._window(delay)
@@ -440,13 +408,11 @@ class DUCB(AttributedPolicy):
 class KLDUCB(DUCB):
     """KL-DUCB: DUCB with a Kullback-Leibler index; must know the delay's distribution.
 
-    Plays count as in `DUCB`. The index is the largest q in [estimate, 1] with
-    N~ d(estimate, q) <= (1 + epsilon) ln t, where d(p, q) = p ln(p / q) + q - p is the divergence
-    of Poisson distributions: a sum of Bernoulli rewards, each with its own probability to have
-    arrived, is dominated by a Poisson variable. It explores less than DUCB where rewards are rare
-    (means below about 1/4) and more where they are not.
-
-    The arguments are those of `DUCB`.
+    Plays count as in `DUCB`, and the arguments are the same. The index is the largest q in
+    [estimate, 1] with N~ d(estimate, q) <= (1 + epsilon) ln t, where d(p, q) = p ln(p / q) + q - p
+    is the divergence of Poisson distributions: a sum of Bernoulli rewards, each with its own
+    probability to have arrived, is dominated by a Poisson variable. It explores less than DUCB
+    where rewards are rare (means below about 1/4) and more where they are not.
 
     >>> KLDUCB("uniform(0, 50)", n_arms=2).name
     'KL-DUCB'
@@ -481,17 +447,11 @@ class ImprovedUCB(AttributedPolicy):
 
     kind = "improved-ucb"
     delay_knowledge = "nothing: there must be none"
+    _label = "Improved UCB"
 
     def __post_init__(self) -> None:
-        _set(
-            self,
-            n_arms=whole_number(self.n_arms, "n_arms", at_least=2),
-            horizon=whole_number(self.horizon, "horizon", at_least=1),
-        )
-
-    @property
-    def name(self) -> str:
-        return "Improved UCB"
+        super().__post_init__()
+        vars(self)["horizon"] = whole_number(self.horizon, "horizon", at_least=1)
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
@@ -504,10 +464,5 @@ class ImprovedUCB(AttributedPolicy):
 
     def new_state(self, rng: np.random.Generator) -> PolicyState:
         plays = math.ceil(2.0 * math.log(self.horizon)) if self.horizon >= math.e else 0
-        return _new_state(
-            self.n_arms,
-            layout.IMPROVED_UCB,
-            horizon=self.horizon,
-            tolerance=1.0,
-            phase_plays=plays,
-        )
+        values = {"horizon": self.horizon, "tolerance": 1.0, "phase_plays": plays}
+        return self._state(layout.IMPROVED_UCB, **values)

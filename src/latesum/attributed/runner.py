@@ -72,23 +72,21 @@ def run(
     game = _Game(policy.new_state(draws.policy_rng), draws, horizon)
     plays_at = np.zeros((len(stops), problem.n_arms), dtype=np.int64)
     plays = np.zeros(problem.n_arms, dtype=np.int64)
-    starts, arms = [], []
-    last_arm, switches = -1, -1
+    starts, arms, last_arm = [], [], -1
     for first in range(0, horizon, CHUNK):
         played = game.play_chunk(first)
-        end = first + len(played)
-        changes = np.flatnonzero(played[1:] != played[:-1]) + 1
-        if played[0] != last_arm:
-            changes = np.insert(changes, 0, 0)
-        switches += len(changes)
+        changes = np.flatnonzero(played != np.append(last_arm, played[:-1]))
         starts.append(first + changes)
         arms.append(played[changes])
-        for index in np.flatnonzero((first < stops) & (stops < end)):
+        for index in np.flatnonzero((first < stops) & (stops <= first + len(played))):
             played_here = np.bincount(played[: stops[index] - first], minlength=len(plays))
             plays_at[index] = plays + played_here
-        plays_at[stops == end] = game.plays
-        plays, last_arm = game.plays, int(played[-1])
-    return AttributedRun(plays_at, last_arm, switches, np.concatenate(starts), np.concatenate(arms))
+        plays += np.bincount(played, minlength=len(plays))
+        last_arm = int(played[-1])
+    first_rounds = np.concatenate(starts)
+    return AttributedRun(
+        plays_at, last_arm, len(first_rounds) - 1, first_rounds, np.concatenate(arms)
+    )
 
 
 class Draws:
@@ -116,13 +114,11 @@ class Draws:
             uniform = self._reward_rngs[0].random(CHUNK)
             self.rewards = (uniform < self._means).astype(np.float64)
         else:
-            pairs = zip(self.problem.arms, self._reward_rngs, strict=True)
-            self.rewards = np.stack([arm.draw(CHUNK, rng) for arm, rng in pairs])
+            arms = zip(self.problem.arms, self._reward_rngs, strict=True)
+            self.rewards = np.stack([arm.draw(CHUNK, rng) for arm, rng in arms])
         delays = self.problem.delays[:1] if self._shared_delays else self.problem.delays
-        drawn = [
-            delay.draw(CHUNK, rng) for delay, rng in zip(delays, self._delay_rngs, strict=False)
-        ]
-        self.delays = np.atleast_2d(drawn[0]) if len(drawn) == 1 else np.stack(drawn)
+        pairs = zip(delays, self._delay_rngs, strict=False)
+        self.delays = np.stack([delay.draw(CHUNK, rng) for delay, rng in pairs])
 
     def of_play(self, index: int, arm: int) -> tuple[float, int]:
         """The reward and the delay of a play of `arm` in round `index` of the chunk."""
@@ -132,11 +128,8 @@ class Draws:
 
 def _stream(seed_sequence: np.random.SeedSequence, purpose: int, arm: int) -> np.random.Generator:
     """A generator of its own for each purpose and arm; `seed_sequence` itself is not changed."""
-    child = np.random.SeedSequence(
-        seed_sequence.entropy,
-        spawn_key=(*seed_sequence.spawn_key, purpose, arm),
-        pool_size=seed_sequence.pool_size,
-    )
+    key, size = (*seed_sequence.spawn_key, purpose, arm), seed_sequence.pool_size
+    child = np.random.SeedSequence(seed_sequence.entropy, spawn_key=key, pool_size=size)
     return np.random.Generator(np.random.PCG64(child))
 
 
@@ -153,11 +146,6 @@ class _Game:
         self._played = np.empty(CHUNK, dtype=np.int64)
         self._ring: NDArray[np.void] | None = None
 
-    @property
-    def plays(self) -> Integers:
-        """The plays of each arm so far."""
-        return self._state.arms["plays"].copy()
-
     def play_chunk(self, first: int) -> Integers:
         """Play a chunk of rounds; their arms."""
         self._draws.next_chunk()
@@ -167,16 +155,8 @@ class _Game:
         if self._ring is None:
             self._make_ring()
         self._make_room(first, rounds)
-        self._play_rounds(
-            run,
-            self._draws.rewards,
-            self._draws.delays,
-            self._played,
-            self._flight,
-            self._ring,
-            *state,
-            self._draws.policy_rng,
-        )
+        drawn, rng = (self._draws.rewards, self._draws.delays), self._draws.policy_rng
+        self._play_rounds(run, *drawn, self._played, self._flight, self._ring, *state, rng)
         return self._played[:rounds]
 
     def _make_ring(self) -> None:
