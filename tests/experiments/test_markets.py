@@ -208,8 +208,8 @@ def test_a_sweep_file_takes_a_market_beside_other_problems(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("regions = 2", "region = 2"), r"problems\[1\].market: .*'regions'"),
-        (("regions = 2", 'regions = "2"'), r"problems\[1\].market: .*regions"),
+        (("regions = 2", "region = 2"), r"problems\[1\]: .*'regions'"),
+        (("regions = 2", 'regions = "2"'), r"problems\[1\]: .*regions"),
         (('name = "shops"', 'name = "shops"\nhistory = 9'), "leave out history"),
         (('problems = ["shops"]', ""), "'small': switchback plays in markets only"),
     ],

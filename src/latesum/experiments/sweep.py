@@ -11,7 +11,6 @@ from latesum._extras import need
 need("experiments")  # before anything of it is imported
 
 import contextlib
-import difflib
 import itertools
 import re
 import tomllib
@@ -23,14 +22,13 @@ from typing import Annotated, Any, Literal, Unpack
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from latesum._checks import InvalidInput, known_name
-from latesum.delays import parse as parse_delay
 from latesum.experiments.comparison import default_checkpoints
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import measures_of
-from latesum.experiments.results import Results
+from latesum.experiments.results import Results, check_names
 from latesum.experiments.spec import USUAL_MEASURES, RunSpec
 from latesum.experiments.store import RunStore
 from latesum.policies import PolicySpec, registry
@@ -44,20 +42,28 @@ Lag = Annotated[int, Field(ge=0)]
 Order = Literal["listed", "drawn"]
 Arm = float | str
 Base = Literal["policy", "problem"]
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 #: Fields of a run that a list varies, beside those of the problem itself.
 FIELDS = ("horizon", "bucket", "report_lag", "order", "status_quo", "history")
 #: Parts of a problem that go beyond arms and delays.
 _PARTS = ("parts", "calendar", "background", "reporting")
-#: A place in an experiment: the keys and numbers that lead to it.
-Location = tuple[str | int, ...]
 
 
-class ProblemEntry(BaseModel):
+class _Written(BaseModel):
+    """Keys and values as they are written: of the right type, and none that is not known."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        for key in data if isinstance(data, dict) else ():
+            known_name(key, cls.model_fields, "key")
+        return data
+
+
+class ProblemEntry(_Written):
     """A problem, or a grid of them: a field that has a list takes each of its values."""
-
-    model_config = _STRICT
 
     #: Means, or rewards as text such as "beta(6, 4)".
     arms: list[Arm] | list[list[Arm]] | None = None
@@ -105,10 +111,8 @@ class ProblemEntry(BaseModel):
         return self
 
 
-class PolicyEntry(BaseModel):
+class PolicyEntry(_Written):
     """A policy, or a grid of them: parameters given as lists."""
-
-    model_config = _STRICT
 
     policy: str
     name: str | None = None
@@ -118,10 +122,8 @@ class PolicyEntry(BaseModel):
     problems: list[str] | None = None
 
 
-class Experiment(BaseModel):
+class Experiment(_Written):
     """What a sweep file says."""
-
-    model_config = _STRICT
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     title: str = ""
@@ -169,9 +171,9 @@ def parse(text: str, source: str, *, default_name: str | None = None) -> Experim
     >>> parse("horizon = 10", "small.toml", default_name="small")
     Traceback (most recent call last):
     ...
-    latesum.errors.InvalidInput: small.toml: replications: this is missing; add it.
-    small.toml: problems: this is missing; add it.
-    small.toml: policies: this is missing; add it.
+    latesum.errors.InvalidInput: small.toml: replications: Field required.
+    small.toml: problems: Field required.
+    small.toml: policies: Field required.
     """
     try:
         content = tomllib.loads(text)
@@ -181,86 +183,37 @@ def parse(text: str, source: str, *, default_name: str | None = None) -> Experim
         content.setdefault("name", default_name)
     try:
         experiment = Experiment.model_validate(content)
-    except ValidationError as refusal:
-        raise InvalidInput(_sentences(refusal, source)) from None
-    try:
         expand(experiment)
+    except ValidationError as refusal:
+        said: dict[str, str] = {}  # what may be of several types is refused once for each of them
+        for each in refusal.errors():
+            message = each["msg"].removeprefix("Value error, ").rstrip(".")
+            place = _key_path(each["loc"])
+            said.setdefault(place, f"{source}: {place}{': ' * bool(place)}{message}.")
+        raise InvalidInput("\n".join(said.values())) from None
     except InvalidInput as refusal:
         raise InvalidInput(f"{source}: {refusal}") from None
     return experiment
 
 
-def _sentences(refusal: ValidationError, source: str) -> str:
-    """One line for each thing that is wrong, misspelt keys first."""
-    errors = sorted(refusal.errors(), key=lambda error: error["type"] != "extra_forbidden")
-    sentences: dict[Location, str] = {}
-    meant: set[Location] = set()  # what misspelt keys stand for is not missing as well
-    for error in errors:
-        location = _real_location(error["loc"])
-        if error["type"] == "extra_forbidden":
-            meant.update((*location[:-1], name) for name in _nearest(location))
-        if location in sentences or (error["type"] == "missing" and location in meant):
-            continue  # a value that may be of several types is refused once for each of them
-        if any(location == (*misspelt[:-1],) for misspelt in sentences):
-            continue
-        place = f"{source}: {where(location)}" if location else source
-        sentences[location] = f"{place}: {_remedy(error, location)}"
-    return "\n".join(sentences.values())
-
-
-def _real_location(location: tuple[int | str, ...]) -> Location:
-    """Without the names of types that pydantic adds where several are possible."""
-    types = re.compile(r"list\[|list$|constrained-|literal\[|(str|int|float|bool)$")
-    return tuple(part for part in location if isinstance(part, int) or not types.match(part))
-
-
-def _known(location: Location) -> list[str]:
-    """The keys that there are beside the last one of a location."""
-    models: dict[str, type[BaseModel]]
-    models = {"problems": ProblemEntry, "policies": PolicyEntry}
-    names = [part for part in location[:-1] if isinstance(part, str)]
-    return sorted(models.get(names[-1] if names else "", Experiment).model_fields)
-
-
-def _nearest(location: Location) -> list[str]:
-    return difflib.get_close_matches(str(location[-1]), _known(location), n=1, cutoff=0.4)
-
-
-def _remedy(error: Any, location: Location) -> str:
-    if error["type"] == "extra_forbidden":
-        hint = "".join(f"did you mean {name!r}? " for name in _nearest(location))
-        return f"there is no key {location[-1]!r}; {hint}Known: {', '.join(_known(location))}."
-    if error["type"] == "missing":
-        return "this is missing; add it."
-    own = error["type"] == "value_error"
-    message = str(error["ctx"]["error"] if own else error["msg"])
-    message = message[:1].lower() + message[1:]
-    shown = repr(error["input"])
-    return f"{message}, not {shown}." if len(shown) < 60 else f"{message}."
-
-
-def where(location: Location) -> str:
-    """A location as text.
-
-    >>> where(("problems", 0, "delay"))
-    'problems[0].delay'
-    """
+def _key_path(location: tuple[int | str, ...]) -> str:
+    """A place such as problems[0].delay, without the names of types that pydantic puts there."""
     text = ""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif re.fullmatch(r"[a-z_]+", part) and part not in ("str", "int", "float", "bool"):
+            text += f".{part}" if text else part
     return text
 
 
 @contextlib.contextmanager
-def _at(*location: str | int, about: str = "") -> Iterator[None]:
-    """What is refused within is refused with its place, the innermost."""
+def _at(place: str) -> Iterator[None]:
+    """What is refused within is refused with its place."""
     try:
         yield
     except InvalidInput as refusal:
-        if refusal.field:
-            raise
-        place = where(location)
-        raise InvalidInput(f"{place}: {about}{refusal}", field=place) from None
+        raise InvalidInput(f"{place}: {refusal}") from None
 
 
 # The grid.
@@ -275,60 +228,64 @@ def expand(experiment: Experiment) -> tuple[list[RunSpec | MarketRunSpec], list[
     >>> [spec.problem_name for spec in specs], counts
     (['arms 0.2, 0.8, constant(0)', 'arms 0.2, 0.8, uniform(0, 10)'], [3, 3])
     """
-    problems = [
-        (place, *each)
-        for place, entry in enumerate(experiment.problems)
-        for each in _problems(experiment, place, entry)
-    ]
-    policies = list(_policies(experiment))
-    for key, names in (
-        ("problems", [name for _, name, *_ in problems]),
-        ("policies", [name for _, name, _ in policies]),
-    ):
-        for name in names:
-            with _at(key):
-                if names.count(name) > 1:
-                    raise InvalidInput(
-                        f"two of them are called {name!r}; give each a name of its own."
-                    )
     with _at("measures"):
         measures_of(experiment.measures)
+    problems: list[_Named] = []
+    for place, entry in enumerate(experiment.problems):
+        with _at(f"problems[{place}]"):
+            problems += _problems(experiment, entry)
+    named = {each for problem in problems for each in problem[:2] if each}
     specs: list[RunSpec | MarketRunSpec] = []
     counts = []
-    for place, policy_name, policy in policies:
-        entry = experiment.policies[place]
-        for problem_place, name, problem, fields, given in problems:
-            called = {name, experiment.problems[problem_place].name}
-            if entry.problems is not None and not called & {*entry.problems}:
-                continue
-            with _at("policies", place, "policy", about=f"for the problem {name!r}: "):
-                spec = _spec(experiment, problem, _with_given(policy, given), fields)
-                spec = replace(spec, problem_name=name, policy_name=policy_name)
-                spec.check()
-            specs.append(spec)
-            counts.append(entry.replications or experiment.replications)
-    _check_references(experiment, specs)
+    for place, played in enumerate(experiment.policies):
+        with _at(f"policies[{place}]"):
+            only = {known_name(name, named, "problem") for name in played.problems or ()}
+            policy = PolicySpec.parse(played.policy)
+            grid = list(_grid(played.parameters))
+            for (varied, chosen), problem in itertools.product(grid, problems):
+                if played.problems is None or only & {*problem[:2]}:
+                    name = (played.name or played.policy) + (f" ({varied[2:]})" if varied else "")
+                    with _at(f"for the problem {problem[1]!r}"):
+                        spec = _spec(experiment, policy.adding(chosen), *problem[2:])
+                        spec = replace(spec, problem_name=problem[1], policy_name=name)
+                        spec.check()
+                    specs.append(spec)
+                    counts.append(played.replications or experiment.replications)
+    check_names(specs)
+    for kind, name in (experiment.ratio or {}).items():
+        with _at(f"ratio.{kind}"):
+            known_name(name, {getattr(spec, f"{kind}_name") for spec in specs}, kind)
     return specs, counts
 
 
 def _spec(
     experiment: Experiment,
-    problem: Problem | Market | str,
     policy: PolicySpec,
+    problem: Problem | Market | str,
     fields: Mapping[str, Any],
+    given: Mapping[str, Value],
 ) -> RunSpec | MarketRunSpec:
+    """A policy on a problem, with what that says it is given where it takes it and has no own."""
     measures = tuple(dict.fromkeys([*USUAL_MEASURES, *experiment.measures]))
     if isinstance(problem, Market):  # it has a horizon, a history and reports of its own
         return MarketRunSpec.compared(problem, str(policy), seed=experiment.seed, measures=measures)
     if policy.name in OWN:
         raise InvalidInput(f"{policy.name} plays in markets only; name its problems.")
+    if given and policy.sees == "totals":
+        taken = set(policy.accepted) - set(policy.parameters)
+        policy = policy.adding({key: given[key] for key in given if key in taken})
+    horizon, points = fields["horizon"], experiment.checkpoints
+    if points == 1:
+        points = []
+    elif not isinstance(points, list):
+        points = [*default_checkpoints(horizon, points, max(points // 4, 2))]
     return RunSpec(
         problem,
         policy,
-        fields["horizon"],
+        horizon,
         seed=experiment.seed,
         reports=Reports(fields["bucket"], fields["report_lag"]),
-        checkpoints=_checkpoints(experiment, fields["horizon"]),
+        checkpoints=tuple(points),
         measures=measures,
         order=fields["order"],
         status_quo=fields["status_quo"],
@@ -336,129 +293,63 @@ def _spec(
     )
 
 
-#: The name of a problem, what is played, the values of `FIELDS`, and what policies are given.
-_Named = tuple[str, Problem | Market | str, dict[str, Any], dict[str, Value]]
+#: The names of an entry and of one of its problems, what is played, the values of `FIELDS`, and
+#: what policies are given.
+_Named = tuple[str | None, str, Problem | Market | str, dict[str, Any], dict[str, Value]]
 
 
-def _problems(experiment: Experiment, place: int, entry: ProblemEntry) -> Iterator[_Named]:
+def _problems(experiment: Experiment, entry: ProblemEntry) -> Iterator[_Named]:
     """Every problem of an entry, with each value of its lists."""
     if entry.market is not None:
-        for values in _product(entry.market, "problems", place, "market"):
-            with _at("problems", place, "market"):
-                market = market_of(values)
-            name = _named(entry.name, entry.market, values) if entry.name else str(market)
-            yield name, market, {}, {}
+        for varied, values in _grid(entry.market):
+            market = market_of(values)
+            name = entry.name + varied if entry.name else str(market)
+            yield entry.name, name, market, {}, {}
         return
     if entry.given:
         known = {key for name in registry.available() for key in registry.accepted_parameters(name)}
         for key in entry.given:
-            with _at("problems", place, "given", key):
-                known_name(key, known, "parameter of a policy")
+            known_name(key, known, "parameter of a policy")
     written = {key: getattr(entry, key) for key in FIELDS}
-    for key in ("horizon", "bucket", "report_lag", "order"):
-        if written[key] is None:
-            written[key] = getattr(experiment, key)
-    for name, problem in _written_problems(place, entry):
-        for fields in _product(written, "problems", place):
-            for given in _product(entry.given, "problems", place, "given"):
-                varied = _named(_named(name, written, fields), entry.given, given)
-                yield varied, problem, fields, given
-
-
-def _product(written: Mapping[str, Any], *location: str | int) -> Iterator[dict[str, Any]]:
-    """Each combination of values, where those that are lists take each of theirs."""
     for key, value in written.items():
-        with _at(*location, key):
-            if value == []:
-                raise InvalidInput("the list is empty; give at least one value.")
-    lists = [value if isinstance(value, list) else [value] for value in written.values()]
-    for values in itertools.product(*lists):
-        yield dict(zip(written, values, strict=True))
+        if value is None and key != "status_quo":
+            written[key] = getattr(experiment, key)
+    for name, problem in _written_problems(entry):
+        for varied, fields in _grid(written):
+            for given_varied, given in _grid(entry.given):
+                yield entry.name, name + varied + given_varied, problem, fields, given
 
 
-def _named(name: str, written: Mapping[str, Any], values: Mapping[str, Any]) -> str:
-    """A name with the values of what is varied."""
-    varied = [key for key, value in written.items() if isinstance(value, list) and len(value) > 1]
-    return ", ".join([name, *(f"{key}={values[key]}" for key in varied)])
+def _grid(written: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each combination of values, where those that are lists take each of theirs.
+
+    With the values of what is varied, for a name.
+    """
+    if empty := [key for key, value in written.items() if value == []]:
+        raise InvalidInput(f"{empty[0]}: the list is empty; give at least one value.")
+    lists = {key: value if isinstance(value, list) else [value] for key, value in written.items()}
+    for values in itertools.product(*lists.values()):
+        chosen = dict(zip(lists, values, strict=True))
+        yield "".join(f", {key}={chosen[key]}" for key in lists if len(lists[key]) > 1), chosen
 
 
-def _written_problems(place: int, entry: ProblemEntry) -> Iterator[tuple[str, Problem | str]]:
+def _written_problems(entry: ProblemEntry) -> Iterator[tuple[str, Problem | str]]:
     """The problems that arms and delays make, by name."""
     if entry.drawn_by is not None:
         yield entry.name or entry.drawn_by, entry.drawn_by
         return
     arms: Any = entry.arms if entry.arms and isinstance(entry.arms[0], list) else [entry.arms]
     delays = entry.delay if entry.delay_per_arm is None else [entry.delay_per_arm]
-    for chosen in _product({"arms": entry.arms and arms, "delay": delays}, "problems", place):
+    parts = {key: getattr(entry, key) for key in _PARTS if getattr(entry, key) is not None}
+    for _, chosen in _grid({"arms": entry.arms and arms, "delay": delays}):
         means, delay = chosen["arms"], chosen["delay"]
-        texts = delay if isinstance(delay, list) else [delay]
-        parts = [entry.name] if entry.name else []
+        names = [entry.name] if entry.name else []
         if len(arms) > 1 or not entry.name:
             shown = (mean if isinstance(mean, str) else f"{mean:g}" for mean in means)
-            parts.append("arms " + ", ".join(shown))
+            names.append("arms " + ", ".join(shown))
         if (isinstance(entry.delay, list) and len(entry.delay) > 1) or not entry.name:
-            parts.append("; ".join(texts))
-        yield ", ".join(parts), _problem(place, entry, means, texts)
-
-
-def _problem(place: int, entry: ProblemEntry, means: list[Any], texts: list[str]) -> Problem:
-    with _at("problems", place, "delay" if entry.delay_per_arm is None else "delay_per_arm"):
-        delays = [parse_delay(text) for text in texts]
-        if entry.delay_per_arm is not None and len(delays) != len(means):
-            raise InvalidInput(f"give one delay for each of the {len(means)} arms.")
-    data: dict[str, Any] = {"arms": means, "delay": delays[0] if len(delays) == 1 else delays}
-    with _at("problems", place, "arms"):
-        problem: Problem = problem_from(data)
-    for key in _PARTS:
-        if (part := getattr(entry, key)) is not None:
-            data[key] = part
-            with _at("problems", place, key):
-                problem = problem_from(data)
-    return problem
-
-
-def _policies(experiment: Experiment) -> Iterator[tuple[int, str, PolicySpec]]:
-    for place, entry in enumerate(experiment.policies):
-        with _at("policies", place, "policy"):
-            spec = PolicySpec.parse(entry.policy)
-        for key in entry.parameters:
-            with _at("policies", place, "parameters", key):
-                if key in spec.parameters:
-                    raise InvalidInput(f"{key} is given twice.")
-        for chosen in _product(entry.parameters, "policies", place, "parameters"):
-            name, varied = entry.name or entry.policy, _named("", entry.parameters, chosen)
-            yield place, name + (f" ({varied[2:]})" if varied else ""), spec.adding(chosen)
-
-
-def _with_given(policy: PolicySpec, given: Mapping[str, Value]) -> PolicySpec:
-    """The policy with what the problem says it is given, where it takes that and has no own."""
-    accepted = policy.accepted if given and policy.sees == "totals" else []
-    more = {key: given[key] for key in given if key in accepted and key not in policy.parameters}
-    return policy.adding(more) if more else policy
-
-
-def _checkpoints(experiment: Experiment, horizon: int) -> tuple[int, ...]:
-    asked = experiment.checkpoints
-    if isinstance(asked, list):
-        with _at("checkpoints"):
-            if not asked or max(asked) > horizon:
-                raise InvalidInput(f"checkpoints lie between 1 and {horizon}.")
-        return tuple(asked)
-    return () if asked == 1 else default_checkpoints(horizon, asked, max(asked // 4, 2))
-
-
-def _check_references(experiment: Experiment, specs: list[RunSpec | MarketRunSpec]) -> None:
-    """Refuse names of problems and policies that there are not."""
-    problems = {spec.problem_name for spec in specs}
-    written = {entry.name for entry in experiment.problems if entry.name} | problems
-    for place, entry in enumerate(experiment.policies):
-        for name in entry.problems or []:
-            with _at("policies", place, "problems"):
-                known_name(name, written, "problem")
-    for kind, name in (experiment.ratio or {}).items():
-        with _at("ratio", kind):
-            policies = {spec.policy_name for spec in specs}
-            known_name(name, policies if kind == "policy" else problems, kind)
+            names.append("; ".join(delay) if isinstance(delay, list) else delay)
+        yield ", ".join(names), problem_from({"arms": means, "delay": delay, **parts})
 
 
 # Runs.
