@@ -200,7 +200,7 @@ def test_they_stand_in_one_table_with_ours():
         options = {"seed": 1, "replications": 3, **other}
         with pytest.raises(InvalidInput, match="only what is alike"):
             compare_attributed(problem, naive, 800, **options, beside=both)
-    with pytest.raises(InvalidInput, match="river is there already"):
+    with pytest.raises(InvalidInput, match="two specifications are 'river'"):
         compare_attributed(problem, others, 800, replications=3, seed=1, beside=both)
 
 

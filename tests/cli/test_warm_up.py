@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from latesum import _compile, compare, plan
-from latesum.experiments.warm_up import _parts, warm_up
+from latesum.experiments.warm_up import warm_up
 from latesum.policies import registry
 from latesum.simulation import Problem
 
@@ -66,7 +66,7 @@ def test_nothing_is_left_to_compile(latesum):
     assert "kernels compiled in" in out or "All kernels were there already" in out
     compiled, found = warm_up()  # what the workers of the command have compiled is found here
     assert compiled == 0
-    assert found > 10  # those that Python calls; others are part of them
+    assert found > 5  # those that Python calls; others are part of them
     before = compiled_versions()
     problem = Problem([0.4, 0.6], "uniform(0, 30)")
     attributed = [name for name in registry.available("attributed") if name != "improved-ucb"]
@@ -81,7 +81,3 @@ def test_nothing_is_left_to_compile(latesum):
         replications=20, workers=1, sensitivity=False,
     )  # fmt: skip
     assert compiled_versions() == before
-
-
-def test_every_policy_and_the_markets_are_played_once():
-    assert sorted(_parts()) == sorted([*registry.available(None), "markets"])

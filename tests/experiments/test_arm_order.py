@@ -64,7 +64,7 @@ def test_every_policy_meets_the_order_of_its_replication():
 
 def test_what_a_policy_knows_of_single_arms_follows_the_order():
     result = compare(PROBLEM, {"o": "oracle"}, HORIZON, replications=9, seed=1, order="drawn")
-    assert result["o"].ended_on_best.all()
+    assert result["o"].measured["ended_on_best"].all()
     assert not result["o"].regrets.any()
     for number in range(9):
         listed, policy = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order="drawn").instantiate(

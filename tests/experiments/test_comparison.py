@@ -171,7 +171,7 @@ def test_policies_may_be_a_list_of_texts():
     assert frame["index"].to_pylist() == [None, None, "ucb1", "ucb1"]
     for wrong, words in (
         (["flow", "flow"], "twice"),
-        ([FixedSplit(2, 500)], "give .* a name"),
+        ([FixedSplit(2, 500)], "give others a name"),
         (["flwo"], "did you mean 'flow'"),
         ([], "at least one policy"),
     ):

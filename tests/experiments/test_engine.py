@@ -164,10 +164,11 @@ def test_two_settings_of_one_name_are_refused():
 
 def test_a_summary_has_what_was_measured():
     spec = setting("flow", measures=("regret", "switches"))
-    (row,) = run([spec], 3).summary()
+    results = run([spec], 3)
+    (row,) = results.summary()
     assert row.mean > 0
     assert row.switches >= 1
-    assert row.to_json()["ended_on_best"] is None
+    assert results.to_json()["policies"][0]["ended_on_best"] is None
     other = dataclasses.replace(spec, measures=("switches",))
     with pytest.raises(InvalidInput, match='add "regret" to their measures'):
         run([other], 3).summary()

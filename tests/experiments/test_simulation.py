@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum import ODAAF, ODAAFB, InvalidInput, Problem, RoundRobin, simulate
+from latesum import ODAAF, ODAAFB, InvalidInput, Problem, simulate
 from latesum.attributed import QPMD
 from latesum.policies import FixedSplit
 
@@ -51,34 +51,8 @@ def test_regret_grows_by_the_gap_in_every_round_of_a_worse_arm():
     run = simulate(Problem([0.5, 0.6], "constant(3)"), FixedSplit(2, 100), 100, seed=1)
     assert run.regret(10) == pytest.approx(1.0)
     assert run.regret(np.array([0, 50, 100])) == pytest.approx([0, 5, 5])
-
-
-def test_received_rewards_lag_behind_generated_ones():
-    delay = 3
-    run = simulate(Problem([0.5, 0.6], f"constant({delay})"), FixedSplit(2, 100), 100, seed=1)
-    # By the end of round 50 the 47 first plays of the worse arm have arrived.
-    assert run.regret(50, rewards="received") == pytest.approx(0.1 * 47)
-    assert run.regret(100, rewards="received") == pytest.approx(0.1 * 50)
-    with pytest.raises(InvalidInput, match="generated"):
-        run.regret(rewards="earned")
     with pytest.raises(InvalidInput, match="within"):
         run.regret(101)
-
-
-def test_received_regret_agrees_with_counting_arrivals():
-    """Over many runs the mean of what really arrived is what the formula says (error rate 1e-4)."""
-    problem = Problem([0.2, 0.8], ["poisson(4)", "geometric(6)"])
-    rng = np.random.default_rng(5)
-    lost = []
-    for _ in range(3000):
-        world = problem.start(rng=rng)
-        lost.append(-sum(world.play(arm, 10) for arm in (0, 1, 0)))
-    best = problem.start(rng=rng)
-    expected = simulate(problem, RoundRobin(2, block=10), 30, seed=1).regret(rewards="received")
-    received_by_best = 0.8 * (30 - problem.delays[1].expected_outstanding(30))
-    error = np.std(lost) / np.sqrt(len(lost))
-    assert abs(np.mean(lost) + received_by_best - expected) < 3.9 * error
-    assert best.rounds_played == 0
 
 
 def test_in_buckets_it_decides_at_their_ends_only():

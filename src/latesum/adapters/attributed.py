@@ -9,16 +9,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, Unpack, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._progress import ProgressChoice, chosen_progress
+from latesum._checks import InvalidInput, known_name
 from latesum.attributed.runner import CHUNK, Draws
 from latesum.experiments.comparison import default_checkpoints
-from latesum.experiments.results import Results, Rows
+from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.results import Results
 from latesum.experiments.run import Run
 from latesum.experiments.spec import POLICY, WORLD, RunSpec
 from latesum.policies import Play, PolicySpec
@@ -41,41 +38,55 @@ class AttributedPlayer(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class PlayedElsewhere:
-    """What results say about runs of a policy of another library."""
+@dataclass(frozen=True, eq=False)
+class PlayerSpec(RunSpec):
+    """Runs of a policy of another library, which `make` makes of a seed."""
 
-    problem: Problem
-    policy_name: str
-    horizon: int
-    seed: int
-    attributed: bool
-    broken_assumptions: tuple[str, ...] = ()
+    make: Callable[[int], AttributedPlayer] | None = None
+    credit: Credit = "paid"
 
-    @property
-    def problem_name(self) -> str:
-        """The problem as text."""
-        return str(self.problem)
+    attributed = property(lambda self: self.credit == "paid")
+    broken_assumptions = property(lambda self: [])
+    policy_fields = property(lambda self: (self.policy_name, {}))
 
-    @property
-    def checkpoint_rounds(self) -> NDArray[np.int64]:
-        """When regret is kept."""
-        return np.array(default_checkpoints(self.horizon), dtype=np.int64)
+    def check(self) -> None:
+        """Refuse problems whose rewards have no single round of arrival."""
+        known_name(self.credit, get_args(Credit), "way to credit rewards")
+        if isinstance(self.problem, FieldProblem | CompositeProblem):
+            kind = type(self.problem).__name__
+            raise InvalidInput(f"attributed feedback needs a Problem, not a {kind}.")
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        """What all runs of a grid may differ in."""
-        return RunSpec(self.problem, PolicySpec("oracle"), self.horizon, seed=self.seed).fields
-
-    @property
-    def policy_fields(self) -> tuple[str, dict[str, Any]]:
-        """Its name; its parameters are not known."""
-        return self.policy_name, {}
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What is the same for all policies of a comparison."""
-        return RunSpec(self.problem, PolicySpec("oracle"), self.horizon, seed=self.seed).about
+    def run(self, number: int, *, until: int | None = None) -> Run:
+        """One run, round by round, with the delay in between."""
+        assert self.make is not None
+        problem: Any = self.problem
+        policy = self.make(int(self.seeds(number, POLICY).generate_state(1)[0]))
+        draws = Draws(problem, self.seeds(number, WORLD))
+        in_flight: list[tuple[int, int, int, float]] = []  # due, round of play, arm, reward
+        plays: list[Play] = []
+        for now in range(until or self.horizon):
+            if now % CHUNK == 0:
+                draws.next_chunk()
+            arm = policy.choose()
+            if not 0 <= arm < problem.n_arms:
+                raise InvalidInput(f"the policy chose arm {arm}; the last is {problem.n_arms - 1}.")
+            reward, delay = draws.of_play(now % CHUNK, arm)
+            heapq.heappush(in_flight, (now + delay, now, arm, reward))
+            total = 0.0
+            while in_flight and in_flight[0][0] <= now:
+                _, _, earned_by, arrived = heapq.heappop(in_flight)
+                total += arrived
+                if self.credit == "paid":
+                    policy.observe(earned_by, arrived)
+            if self.credit == "playing":
+                policy.observe(arm, total)
+            last = plays[-1] if plays else None
+            if last is not None and last.arm == arm:
+                plays[-1] = last._replace(rounds=last.rounds + 1, total=(last.total or 0) + total)
+            else:
+                plays.append(Play(arm, 1, total))
+        arms, rounds = [play.arm for play in plays], [play.rounds for play in plays]
+        return Run(problem, arms, rounds, plays=plays, spec=self, number=number)
 
 
 def compare_attributed(
@@ -87,7 +98,7 @@ def compare_attributed(
     seed: int,
     credit: Credit = "paid",
     beside: Results | None = None,
-    progress: ProgressChoice = None,
+    **how: Unpack[RunOptions],
 ) -> Results:
     """Play policies of other libraries; the result is as `compare` makes it.
 
@@ -101,7 +112,7 @@ def compare_attributed(
             the total that arrives in a round is credited to the arm of that round.
         beside: A comparison on the same problem with the same horizon and seed; its policies come
             first in the result.
-        progress: True for a bar, or a function as for `compare`.
+        how: `workers` and `progress`, as for `compare`.
 
     >>> class Greedy:
     ...     def __init__(self, seed):
@@ -117,72 +128,19 @@ def compare_attributed(
     >>> made.policies
     ['greedy']
     """
-    horizon = whole_number(horizon, "the horizon", at_least=1)
-    replications = whole_number(replications, "the number of replications", at_least=1)
-    known_name(credit, get_args(Credit), "way to credit rewards")
-    if isinstance(problem, FieldProblem | CompositeProblem):
-        raise InvalidInput(f"attributed feedback needs a Problem, not a {type(problem).__name__}.")
-    attributed = credit == "paid"
-    specs = [PlayedElsewhere(problem, name, horizon, seed, attributed) for name in policies]
+    shared: dict[str, Any] = {"seed": seed, "checkpoints": default_checkpoints(horizon)}
+    unknown = PolicySpec("oracle")  # what it is called in latesum: nothing
+    specs = [
+        PlayerSpec(problem, unknown, horizon, **shared, make=make, credit=credit, policy_name=name)
+        for name, make in policies.items()
+    ]
     if beside is not None:
-        there = dict(beside.specs[0].about) | {"replications": beside.replications}
-        for part, ours in (specs[0].about | {"replications": replications}).items():
-            if there.get(part) != ours:
-                raise InvalidInput(
-                    f"the comparison beside has {part} {there.get(part)!r}, and here it is "
-                    f"{ours!r}: only what is alike stands in one table."
-                )
-        if taken := sorted(set(beside.policies) & set(policies)):
+        there = {**beside.specs[0].about, "replications": beside.replications}
+        here = {**specs[0].about, "replications": replications}
+        if differing := [part for part in here if there.get(part) != here[part]]:
             raise InvalidInput(
-                f"{', '.join(taken)} is there already; give each policy its own name."
+                f"the comparison beside has another {' and '.join(differing)}: only what is alike "
+                "stands in one table."
             )
-    rows: list[Rows] = []
-    checkpoints = np.array(default_checkpoints(horizon), dtype=np.int64)
-    show, done = chosen_progress(progress), 0
-    for make in policies.values():
-        played = []
-        for number in range(replications):
-            own = np.random.SeedSequence(seed, spawn_key=(number, POLICY)).generate_state(1)
-            draws = Draws(problem, np.random.SeedSequence(seed, spawn_key=(number, WORLD)))
-            played.append(_play(problem, make(int(own[0])), horizon, draws, credit))
-            done += 1
-            if show:
-                show(done, replications * len(policies), "runs of other libraries")
-        measured = {
-            "regret": np.array([run.regret(checkpoints) for run in played]),
-            "ended_on_best": np.array([problem.is_best(run.last_arm, horizon) for run in played]),
-            "switches": np.array([run.switches for run in played]),
-        }
-        rows.append(measured)
-    made = Results(specs, rows)
+    made = run(specs, replications, **how)
     return made if beside is None else beside.joined(made)
-
-
-def _play(
-    problem: Problem, policy: AttributedPlayer, horizon: int, draws: Draws, credit: Credit
-) -> Run:
-    """One run, round by round, with the delay in between."""
-    in_flight: list[tuple[int, int, int, float]] = []  # due, round of play, arm, reward
-    plays: list[Play] = []
-    for now in range(horizon):
-        if now % CHUNK == 0:
-            draws.next_chunk()
-        arm = policy.choose()
-        if not 0 <= arm < problem.n_arms:
-            raise InvalidInput(f"the policy chose arm {arm}; the last is {problem.n_arms - 1}.")
-        reward, delay = draws.of_play(now % CHUNK, arm)
-        heapq.heappush(in_flight, (now + delay, now, arm, reward))
-        total = 0.0
-        while in_flight and in_flight[0][0] <= now:
-            _, _, earned_by, arrived = heapq.heappop(in_flight)
-            total += arrived
-            if credit == "paid":
-                policy.observe(earned_by, arrived)
-        if credit == "playing":
-            policy.observe(arm, total)
-        if plays and plays[-1].arm == arm:
-            last = plays[-1]
-            plays[-1] = last._replace(rounds=last.rounds + 1, total=(last.total or 0.0) + total)
-        else:
-            plays.append(Play(arm, 1, total))
-    return Run(problem, [play.arm for play in plays], [play.rounds for play in plays], plays=plays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from latesum.experiments.spec import USUAL_MEASURES, AnyPolicy, Order, RunSpec
 from latesum.policies import PolicySpec
 from latesum.simulation import Problem, Reward
 from latesum.simulation.market import Market
-
-if TYPE_CHECKING:
-    from latesum.experiments.markets.spec import MarketRunSpec
 
 
 def simulate(
@@ -40,10 +37,8 @@ def simulate(
     only at the ends of buckets, on totals that become known some time after the end of theirs.
 
     Args:
-        problem: What is played.
         policy: What decides; the object itself is left as it is. As text, such as "flow", it is
             given what is true of the problem.
-        horizon: The number of rounds.
         seed: The same seed gives the same run.
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
@@ -59,15 +54,9 @@ def simulate(
     >>> simulate(Problem([0.5, 0.6], "uniform(0, 100)"), policy, 250_000, seed=1)
     Run(250,000 rounds, 12 blocks, regret 2,049.1)
     """
-    spec = RunSpec(
-        problem,
-        PolicySpec.of(policy),
-        horizon,
-        seed=seed,
-        reports=Reports(bucket, report_lag),
-        status_quo=status_quo,
-        history=history,
-    )
+    more: dict[str, Any] = {"seed": seed, "status_quo": status_quo, "history": history}
+    reports = Reports(bucket, report_lag)
+    spec = RunSpec(problem, PolicySpec.of(policy), horizon, reports=reports, **more)
     spec.check()
     return spec.run(number)
 
@@ -89,6 +78,8 @@ def compare(
 ) -> Results:
     """Play every policy `replications` times; the result does not depend on where that is done.
 
+    `bucket`, `report_lag`, `status_quo` and `history` are those of `simulate`.
+
     Args:
         problem: What is played: a problem, or a law of markets, from which every run draws one. In
             a market policies are given as text, "switchback" and the analysts' tests
@@ -99,11 +90,6 @@ def compare(
         horizon: The number of rounds; of a market, of its buckets.
         replications: How often each policy is run.
         seed: The same seed gives the same result.
-        bucket: The rounds between two decisions, where they are not taken in any round.
-        report_lag: The rounds after which the total of a bucket, or without buckets that of a
-            block, becomes known.
-        status_quo: What was played until the start, and is still arriving, as for `simulate`.
-        history: For how many rounds of it the totals are known, as for `simulate`.
         order: "listed", or "drawn": the order of the arms is drawn anew in every replication, the
             same for all policies; these must be text then, since each is built for the order it
             meets.
@@ -123,80 +109,44 @@ def compare(
     >>> found["equal-split"].regrets.shape  # sales lost, after each of 28 buckets
     (4, 28)
     """
-    named = _named(policies)
-    kept = (*USUAL_MEASURES, *(text for text in measures if text not in USUAL_MEASURES))
+    policies = [policies] if isinstance(policies, str) else policies
+    named = policies if isinstance(policies, Mapping) else {text: text for text in policies}
+    if not named or len(named) < len(policies):
+        raise InvalidInput(
+            "give at least one policy to compare, and none twice, as a list or as {name: policy}."
+        )
+    if not isinstance(policies, Mapping) and not all(isinstance(name, str) for name in named):
+        raise InvalidInput("a list has policies as text; give others a name: {name: policy}.")
+    kept = tuple(dict.fromkeys([*USUAL_MEASURES, *measures]))
+    fields = {"status_quo": status_quo, "history": history, "order": order}
     if isinstance(problem, Market):
-        given = {
-            "bucket": bucket != 1,
-            "report_lag": report_lag,
-            "status_quo": status_quo is not None,
-            "history": history,
-            "order": order != "listed",
-        }
-        if said := [name for name, value in given.items() if value]:
+        from latesum.experiments.markets.spec import MarketRunSpec  # it takes a while to import
+
+        given = fields | {"bucket": bucket, "report_lag": report_lag}
+        usual = {"status_quo": None, "history": 0, "order": "listed", "bucket": 1, "report_lag": 0}
+        if said := sorted(name for name, value in given.items() if value != usual[name]):
             raise InvalidInput(
                 f"a market says this itself: leave out {', '.join(said)}, and set it in the Market."
             )
-        return run(_in_market(problem, named, horizon, seed, measures), replications, **how)
+        law = replace(problem, buckets=horizon)
+        shared: dict[str, Any] = {"seed": seed, "measures": measures, "problem_name": "market"}
+        markets = [
+            MarketRunSpec.compared(law, policy, policy_name=name, **shared)
+            for name, policy in named.items()
+        ]
+        return run(markets, replications, **how)
     if order == "drawn" and not all(isinstance(policy, str) for policy in named.values()):
         raise InvalidInput(
             "in random order a policy is built for the arms as each run meets them: give policies "
             'as text, such as "flow".'
         )
+    shared = {"seed": seed, "checkpoints": default_checkpoints(horizon), "measures": kept, **fields}
+    reports = Reports(bucket, report_lag)
     specs = [
-        RunSpec(
-            problem,
-            PolicySpec.of(policy),
-            horizon,
-            seed=seed,
-            reports=Reports(bucket, report_lag),
-            checkpoints=default_checkpoints(horizon),
-            measures=kept,
-            order=order,
-            status_quo=status_quo,
-            history=history,
-            policy_name=name,
-        )
-        for name, policy in named.items()
+        RunSpec(problem, PolicySpec.of(each), horizon, reports=reports, policy_name=name, **shared)
+        for name, each in named.items()
     ]
     return run(specs, replications, **how)
-
-
-def _named(policies: Mapping[str, AnyPolicy | str] | Sequence[str]) -> dict[str, AnyPolicy | str]:
-    """Policies by name; those of a list are called by their texts."""
-    if isinstance(policies, str):
-        policies = [policies]
-    if not isinstance(policies, Mapping):
-        texts = list(policies)
-        for text in texts:
-            if not isinstance(text, str):
-                raise InvalidInput(
-                    f"a list has policies as text; give {text!r} a name: {{name: policy}}."
-                )
-            if texts.count(text) > 1:
-                raise InvalidInput(f"{text!r} is in the list twice; give each policy once.")
-        policies = {text: text for text in texts}
-    if not policies:
-        raise InvalidInput("give at least one policy to compare, as a list or as {name: policy}.")
-    return dict(policies)
-
-
-def _in_market(
-    market: Market,
-    policies: Mapping[str, AnyPolicy | str],
-    horizon: int,
-    seed: int,
-    measures: Sequence[str],
-) -> list[MarketRunSpec]:
-    from latesum.experiments.markets.spec import MarketRunSpec  # it takes a while to import
-
-    market = replace(market, buckets=horizon)
-    return [
-        MarketRunSpec.compared(
-            market, policy, seed=seed, measures=measures, problem_name="market", policy_name=name
-        )
-        for name, policy in policies.items()
-    ]
 
 
 def default_checkpoints(horizon: int, count: int = 200, early: int = 100) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from latesum.experiments.runners import Runner, chosen_runner
 from latesum.experiments.store import RunStore
 
 if TYPE_CHECKING:
-    from latesum.experiments.store import AnySpec
+    from latesum.experiments.results import AnySpec
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
 #: costs nothing beside it.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -39,10 +38,7 @@ COVERAGE_SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
 
 
 def register_measure(name: str) -> Callable[[_Function], _Function]:
-    """Make a function of a run known as a measure, in this process.
-
-    Args:
-        name: The name, which no other measure has.
+    """Make a function of a run known as a measure, in this process, by a name of its own.
 
     >>> @register_measure("blocks")
     ... def blocks(run):
@@ -156,19 +152,16 @@ def settled_after(run: Run, within: float = 0.0) -> float:
     if not ends_right(run, within):
         return math.inf
     good = np.array(_is_good(run, within))[run.arms]
-    ends = -(-run.ends // run.bucket)
-    good_left = np.append(np.cumsum((np.diff(ends) * good)[::-1])[::-1], 0).tolist()
-    last = int(ends[-1])
-    for place, (start, end) in enumerate(itertools.pairwise(ends.tolist())):
-        # The share of good buckets among those left falls in a good block and rises in a bad one:
-        # the first bucket is the start of a good block, or lies where a bad one is short enough.
-        if not good[place]:
-            start = max(start, math.floor(last - good_left[place] / SETTLED_SHARE) - 1)
-        for bucket in range(start, min(start + 3, end)):
-            left = good_left[place] - (bucket - start if good[place] else 0)
-            if left / (last - bucket) >= SETTLED_SHARE:
-                return float(bucket)
-    return math.inf
+    edges = -(-run.ends // run.bucket)
+    starts, ends, last = edges[:-1], edges[1:], int(edges[-1])
+    lengths = np.where(good, ends - starts, 0)
+    after = lengths.sum() - np.cumsum(lengths)  # good buckets after each block
+    # The share of good buckets among those left falls in a good block and rises in a bad one.
+    first = np.ceil(last - after / SETTLED_SHARE - 1e-9)
+    first = np.where(good, starts, np.maximum(starts, first))
+    enough = after + lengths >= SETTLED_SHARE * (last - starts) - 1e-9
+    settled = np.flatnonzero(np.where(good, enough, first < ends))
+    return float(first[settled[0]]) if len(settled) else math.inf
 
 
 @register_measure("on_good")

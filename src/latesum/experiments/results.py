@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,12 @@ from latesum.experiments.summaries import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from latesum.experiments.markets.spec import MarketRunSpec
+    from latesum.experiments.spec import RunSpec
+
+    #: What can be run.
+    AnySpec: TypeAlias = RunSpec | MarketRunSpec
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -38,71 +44,20 @@ MAX_PANELS = 24
 _SMALLEST_SHARE = 1e-3
 
 
-class Described(Protocol):
-    """What results say about the specification of their runs."""
-
-    # Properties, since specifications cannot be changed.
-    @property
-    def problem_name(self) -> str: ...
-    @property
-    def policy_name(self) -> str: ...
-    @property
-    def horizon(self) -> int: ...
-    @property
-    def checkpoint_rounds(self) -> Integers: ...
-    @property
-    def attributed(self) -> bool: ...
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """What all runs of a grid may differ in, by the name of its column."""
-
-    @property
-    def policy_fields(self) -> tuple[str, Mapping[str, Any]]:
-        """The kind of the policy, and its own parameters by the names of their columns."""
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What is the same for all policies of a comparison, as JSON values."""
-
-    @property
-    def broken_assumptions(self) -> Sequence[str]:
-        """What the policy assumes and does not hold, in sentences."""
-
-
 class Summary(NamedTuple):
-    """How one policy ended on one problem: its regret over all runs, and what else matters.
-
-    Args:
-        problem: The name of the problem.
-        policy: The name of the policy.
-        replications: The number of runs.
-        mean: The mean regret.
-        standard_error: That of the mean; NaN for a single run.
-        median: The median regret.
-        percentile_95: What 95% of the runs stay below.
-        percentile_99: What 99% of the runs stay below.
-        worst: The largest regret.
-        ended_on_best: The share of runs that ended on the best arm; NaN where it was not measured.
-        switches: How often the arm changed, on average; NaN where it was not measured.
-    """
+    """How one policy ended on one problem: its regret over all runs, and what else matters."""
 
     problem: str
     policy: str
     replications: int
     mean: float
-    standard_error: float
+    standard_error: float  # of the mean; NaN for a single run
     median: float
     percentile_95: float
     percentile_99: float
     worst: float
-    ended_on_best: float
-    switches: float
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON values; a standard error that there is not is null."""
-        found: dict[str, Any] = finite(self._asdict())
-        return found
+    ended_on_best: float  # the share of runs; NaN where it was not measured
+    switches: float  # on average; NaN where it was not measured
 
 
 @dataclass(frozen=True)
@@ -126,7 +81,7 @@ class Results:
     (['flow', 'oracle'], (3,))
     """
 
-    specs: Sequence[Described]
+    specs: Sequence[AnySpec]
     rows: Sequence[Rows] = field(repr=False)
     base: str | None = None
 
@@ -181,16 +136,6 @@ class Results:
         return self.measured["regret"]
 
     @property
-    def ended_on_best(self) -> NDArray[np.bool_]:
-        """Whether each run ended on the best arm."""
-        return self.measured["ended_on_best"]
-
-    @property
-    def switches(self) -> Integers:
-        """How often the arm changed in each run."""
-        return self.measured["switches"]
-
-    @property
     def replications(self) -> int:
         """The number of runs, of the first specification."""
         return _runs(self.rows[0])
@@ -199,40 +144,23 @@ class Results:
 
     def summary(self) -> list[Summary]:
         """One row per specification, at the horizon."""
-        return [each._summary() for each in self]
-
-    def _summary(self) -> Summary:
-        final = self.regrets[:, -1]
-        means = [
-            float(self.measured[name].mean()) if name in self.measured else math.nan
-            for name in ("ended_on_best", "switches")
-        ]
-        return Summary(
-            self.specs[0].problem_name,
-            self.specs[0].policy_name,
-            len(final),
-            float(final.mean()),
-            float(standard_error(final)),
-            *np.quantile(final, [0.5, 0.95, 0.99, 1.0]).tolist(),
-            *means,
-        )
+        rows = []
+        for each in self:
+            final, found = each.regrets[:, -1], each.measured
+            kept = [found.get(name, np.array([math.nan])) for name in ("ended_on_best", "switches")]
+            means = [float(values.mean()) for values in (final, *kept)]
+            quantiles = np.quantile(final, [0.5, 0.95, 0.99, 1.0]).tolist()
+            spec, error = each.specs[0], float(standard_error(final))
+            about = spec.problem_name, spec.policy_name, len(final)
+            rows.append(Summary(*about, means[0], error, *quantiles, *means[1:]))
+        return rows
 
     def ratio(self, problem: str, policy: str) -> tuple[Floats, Floats]:
-        """Mean regret over that of the base, and its standard error, at every checkpoint.
-
-        Args:
-            problem: The name of the problem.
-            policy: The name of the policy.
-        """
+        """Mean regret over that of the base, and its standard error, at every checkpoint."""
         return ratio_of_means(self[problem, policy].regrets, self.divisor(problem, policy).regrets)
 
     def divisor(self, problem: str, policy: str) -> Results:
-        """The results by whose mean regret that of a policy on a problem is divided.
-
-        Args:
-            problem: The name of the problem.
-            policy: The name of the policy.
-        """
+        """The results by whose mean regret that of a policy on a problem is divided."""
         if self.base is None:
             raise InvalidInput("say what regrets are divided by: a policy or a problem, `base`.")
         return self[(problem, self.base) if self.base in self.policies else (self.base, policy)]
@@ -299,7 +227,7 @@ class Results:
             "broken_assumptions": [
                 [names, sentence] for sentence, names in self._broken_assumptions().items()
             ],
-            "policies": [row.to_json() for row in self.summary()],
+            "policies": [finite(row._asdict()) for row in self.summary()],
         }
 
     def to_frame(self, backend: str = "pyarrow", *, per: Per = "checkpoint") -> Any:
@@ -355,8 +283,8 @@ class Results:
     def _columns(self, per: Per, curves: bool) -> dict[str, Any]:
         """The columns of one specification, beside its labels."""
         if per == "summary":
-            row = self._summary()._asdict()
-            return {name: [row[name]] for name in Summary._fields[2:]}
+            (row,) = self.summary()
+            return {name: [getattr(row, name)] for name in Summary._fields[2:]}
         runs = np.arange(self.replications)
         if per == "checkpoint":
             points = self.checkpoints
@@ -373,11 +301,7 @@ class Results:
         return columns
 
     def joined(self, other: Results) -> Results:
-        """These and the results of further policies.
-
-        Args:
-            other: The others; no policy may have the name of one that is here on the same problem.
-        """
+        """These and the results of further policies, which have other names."""
         specs, rows = [*self.specs, *other.specs], [*self.rows, *other.rows]
         return replace(self, specs=specs, rows=rows)
 
@@ -400,10 +324,7 @@ class Results:
         frames = figure.subplots(rows, columns, squeeze=False).ravel()
         handles: dict[str, Any] = {}
         for axes, problem in zip(frames, shown, strict=False):
-            here = [each for each in self if each.problems[0] == problem]
-            for each in here:
-                each._draw(axes, self.policies.index(each.policies[0]), handles)
-            _fit_axes(axes, here)
+            self._draw(axes, [each for each in self if each.problems[0] == problem], handles)
             text = self.specs[0].about["problem"] if len(shown) == 1 else problem
             axes.set_title(textwrap.fill(text, int(width / columns * 13)), fontsize=8)
             axes.grid(True, which="major", alpha=0.3)
@@ -423,41 +344,37 @@ class Results:
         figure.legend(handles.values(), handles, loc="outside upper center", **style)
         return save(figure, path)
 
-    def _band(self) -> tuple[Floats, Floats]:
-        """The mean regret by checkpoint and half the width of its 95% band; 0 for a single run."""
-        return self.regrets.mean(axis=0), np.nan_to_num(Z * standard_error(self.regrets))
-
-    def _draw(self, axes: Any, place: int, handles: dict[str, Any]) -> None:
-        """The curve of one specification with its band."""
-        color, line = COLORS[place % len(COLORS)], LINES[place // len(COLORS) % len(LINES)]
-        (rounds, (mean, half)), spec = (self.checkpoints, self._band()), self.specs[0]
-        label = spec.policy_name + (" (attributed feedback)" if spec.attributed else "")
-        if mean[-1] <= 0:  # a logarithmic axis has no place for it
-            label += " (regret 0, below the axis)"
-        line, marker = (":" if spec.attributed else line), ("o" if len(rounds) == 1 else "")
-        style = {"color": color, "linestyle": line, "marker": marker, "linewidth": 1.4}
-        (handles[label],) = axes.plot(rounds, mean, **style)
-        axes.fill_between(rounds, mean - half, mean + half, color=color, alpha=0.2, linewidth=0)
-
-
-def _fit_axes(axes: Any, here: Sequence[Results]) -> None:
-    """Axes that hold the curves, from where regret is worth showing to the horizon."""
-    bands = [each._band() for each in here]
-    largest = max(float((mean + half).max()) for mean, half in bands)
-    end = max(int(each.checkpoints[-1]) for each in here)
-    axes.set_xscale("log")
-    if largest <= 0:
-        axes.set_xlim(1, max(2, end))
-        return
-    rising = [(each, mean) for each, (mean, _) in zip(here, bands, strict=True) if mean[-1] > 0]
-    least = min(_SMALLEST_SHARE * largest, *(0.5 * float(mean[-1]) for _, mean in rising))
-    start = min(int(each.checkpoints[np.argmax(mean >= least)]) for each, mean in rising)
-    axes.set_yscale("log")
-    axes.set_ylim(least, 1.3 * largest)
-    axes.set_xlim(0.8 * start, max(1.02 * end, 1.6 * start))
+    def _draw(self, axes: Any, here: Sequence[Results], handles: dict[str, Any]) -> None:
+        """Curves with their bands, on axes from where regret is worth showing to the horizon."""
+        bands = []
+        for each in here:
+            spec, rounds, mean = each.specs[0], each.checkpoints, each.regrets.mean(axis=0)
+            half = np.nan_to_num(Z * standard_error(each.regrets))  # 0 for a single run
+            bands.append((rounds, mean, mean + half))
+            place = self.policies.index(spec.policy_name)
+            color, line = COLORS[place % len(COLORS)], LINES[place // len(COLORS) % len(LINES)]
+            label = spec.policy_name + (" (attributed feedback)" if spec.attributed else "")
+            if mean[-1] <= 0:  # a logarithmic axis has no place for it
+                label += " (regret 0, below the axis)"
+            line, marker = (":" if spec.attributed else line), ("o" if len(rounds) == 1 else "")
+            style = {"color": color, "linestyle": line, "marker": marker, "linewidth": 1.4}
+            (handles[label],) = axes.plot(rounds, mean, **style)
+            axes.fill_between(rounds, mean - half, mean + half, color=color, alpha=0.2, linewidth=0)
+        largest = max(float(top.max()) for *_, top in bands)
+        end = max(int(rounds[-1]) for rounds, *_ in bands)
+        axes.set_xscale("log")
+        if largest <= 0:
+            axes.set_xlim(1, max(2, end))
+            return
+        rising = [(rounds, mean) for rounds, mean, _ in bands if mean[-1] > 0]
+        least = min(_SMALLEST_SHARE * largest, *(0.5 * float(mean[-1]) for _, mean in rising))
+        start = min(int(rounds[np.argmax(mean >= least)]) for rounds, mean in rising)
+        axes.set_yscale("log")
+        axes.set_ylim(least, 1.3 * largest)
+        axes.set_xlim(0.8 * start, max(1.02 * end, 1.6 * start))
 
 
-def check_names(specs: Sequence[Described]) -> None:
+def check_names(specs: Sequence[AnySpec]) -> None:
     """Refuse two specifications that would have one name in a table."""
     seen = set()
     for spec in specs:
@@ -470,7 +387,7 @@ def check_names(specs: Sequence[Described]) -> None:
         seen.add(names)
 
 
-def varied_columns(specs: Sequence[Described]) -> dict[str, list[Any]]:
+def varied_columns(specs: Sequence[AnySpec]) -> dict[str, list[Any]]:
     """The columns of what differs between specifications, each with one value for each of them.
 
     A parameter of a policy counts if it differs between specifications of one kind of policy.
@@ -510,14 +427,3 @@ def to_columns(measured: Rows) -> dict[str, Any]:
         name: pa.array(values if values.ndim == 1 else list(values))
         for name, values in measured.items()
     }
-
-
-def from_column(column: Any) -> NDArray[Any]:
-    """The opposite of `to_columns`, of one column."""
-    pa = require("pyarrow", "parquet")
-    column = column.combine_chunks()
-    if pa.types.is_list(column.type):
-        flat: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
-        return flat.reshape(len(column), -1)
-    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return values

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,25 +19,16 @@ from latesum.simulation import Problem
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Rewards = Literal["generated", "received"]
 
 
 class PlayedBlock(NamedTuple):
-    """One block of a run.
-
-    Args:
-        start: The rounds that were played before it.
-        rounds: Its rounds.
-        arm: What was played.
-        purpose: What for.
-        total: What arrived in it; None if that is never known.
-    """
+    """One block of a run: after how many rounds it began, how long it was, what arrived in it."""
 
     start: int
     rounds: int
     arm: int
     purpose: str
-    total: float | None
+    total: float | None  # None if it is never known
 
 
 class Run:
@@ -124,24 +115,16 @@ class Run:
         return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
 
     def continued(self, until: int) -> Run:
-        """The same run, played on; its first part is this one.
-
-        Args:
-            until: The rounds of the longer run.
-        """
-        longer: Run = self._made_from().run(self.number, until=until)
+        """The same run, played on until this many rounds; its first part is this one."""
+        longer: Run = self._spec().run(self.number, until=until)
         return longer
 
     def anew(self, horizon: int) -> Run:
-        """The run made again with another horizon, which its policy is given from the start.
-
-        Args:
-            horizon: The rounds of the other run.
-        """
-        again: Run = replace(self._made_from(), horizon=horizon, checkpoints=()).run(self.number)
+        """The run made again with another horizon, which its policy is given from the start."""
+        again: Run = replace(self._spec(), horizon=horizon, checkpoints=()).run(self.number)
         return again
 
-    def _made_from(self) -> Any:
+    def _spec(self) -> Any:
         if self.spec is None:
             raise InvalidInput("this run cannot be played on: it was not made from a RunSpec.")
         return self.spec
@@ -150,9 +133,6 @@ class Run:
         """The policy as it was after the first block that ends at each of `rounds`, or later.
 
         Everything is reported to it again, so late totals are known at once here.
-
-        Args:
-            rounds: Increasing numbers of rounds.
         """
         if self.policy is None:
             raise InvalidInput("of this run it is not known what its policy believed.")
@@ -171,35 +151,22 @@ class Run:
         return int(np.count_nonzero(self.arms[1:] != self.arms[:-1]))
 
     @overload
-    def regret(self, at: int | None = None, *, rewards: Rewards = "generated") -> float: ...
+    def regret(self, at: int | None = None) -> float: ...
     @overload
-    def regret(self, at: Integers, *, rewards: Rewards = "generated") -> Floats: ...
-    def regret(
-        self, at: int | Integers | None = None, *, rewards: Rewards = "generated"
-    ) -> float | Floats:
-        """The regret.
+    def regret(self, at: Integers) -> Floats: ...
+    def regret(self, at: int | Integers | None = None) -> float | Floats:
+        """The regret after `at` rounds, or at the end: T mu* - sum of mu of the arms played.
 
-        Args:
-            at: After this many rounds, or after each of an array of them; the whole run without.
-            rewards: Of "generated" rewards it is the paper's Reg_T = T mu* - sum of mu of the arms
-                played. Of "received" ones (Vernade et al., 2017) only what has arrived by then
-                counts, for both.
+        Where means change, mu* is that of the best arm in each round.
         """
         rounds = np.asarray(self.horizon if at is None else at)
         if rounds.size and (rounds.min() < 0 or rounds.max() > self.horizon):
             raise InvalidInput(
                 f"the run has {self.horizon} rounds; ask for its regret within them."
             )
-        if rewards == "generated" and self.problem.changes:
+        result: Any = np.interp(rounds, self.ends, self._regret_at_ends)
+        if self.problem.changes:
             result = np.vectorize(self._changing_regret, otypes=[float])(rounds)
-        elif rewards == "generated":
-            result = np.interp(rounds, self.ends, self._regret_at_ends)
-        elif rewards == "received":
-            if self.problem.changes:
-                raise InvalidInput("regret of received rewards is for means that do not change.")
-            result = np.vectorize(self._received_regret, otypes=[float])(rounds)
-        else:
-            raise InvalidInput(f"rewards are 'generated' or 'received', not {rewards!r}.")
         return result if isinstance(at, np.ndarray) else float(result)
 
     def _lost(self, index: int, rounds: int) -> float:
@@ -212,26 +179,8 @@ class Run:
         index = min(int(np.searchsorted(self.ends, rounds, side="right")), len(self.arms)) - 1
         return float(self._regret_at_ends[index]) + self._lost(index, rounds - self.ends[index])
 
-    def _received_regret(self, rounds: int) -> float:
-        problem, best = self.problem, self.problem.best
-        lost = problem.means[best] * _arrived(problem, best, int(rounds))
-        for start, play in zip(self.ends, self.plays, strict=False):
-            if start >= rounds:
-                break
-            since_start = int(rounds - start)
-            since_end = max(since_start - play.rounds, 0)
-            arrived = _arrived(problem, play.arm, since_start) - _arrived(
-                problem, play.arm, since_end
-            )
-            lost -= problem.means[play.arm] * arrived
-        return lost
-
     def to_frame(self, backend: str = "pyarrow") -> Any:
-        """One row per block: where it began, its rounds, arm, purpose and total.
-
-        Args:
-            backend: "pyarrow", "pandas" or "polars".
-        """
+        """One row per block, as a frame of "pyarrow", "pandas" or "polars"."""
         pa = require("pyarrow", "parquet")
         kinds = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.float64())
         schema = pa.schema(list(zip(PlayedBlock._fields, kinds, strict=True)))
@@ -248,20 +197,15 @@ class Run:
         ends = ("0", f"{self.horizon:,} rounds")
         rounds = np.unique(np.linspace(0, self.horizon, 161).astype(np.int64))
         regrets = self.regret(rounds)
+        top = f"regret {regrets[-1]:,.0f}"
         played = ", ".join(f"{row} (mean {mean:g})" for row, mean in enumerate(self.problem.means))
+        when, n_arms = "which arm was played when", self.problem.n_arms
+        over = rounds.tolist(), regrets.tolist()
         return (
             _render.heading(repr(self))
             + _render.sentences([f"On {self.problem!r}. Rows: arms {played}; pale: bridges."])
-            + _render.strip(
-                self._boxes(), self.problem.n_arms, label="which arm was played when", ends=ends
-            )
-            + _render.curve(
-                rounds.tolist(),
-                regrets.tolist(),
-                label="regret over rounds",
-                ends=ends,
-                top=f"regret {regrets[-1]:,.0f}",
-            )
+            + _render.strip(self._boxes(), n_arms, label=when, ends=ends)
+            + _render.curve(*over, label="regret over rounds", ends=ends, top=top)
         )
 
     def _boxes(self, columns: int = 320) -> Iterator[tuple[float, float, int, bool]]:
@@ -277,8 +221,3 @@ class Run:
             for first, last in itertools.pairwise(edges):
                 if row[first]:
                     yield first / columns, last / columns, arm, bool(row[first] == 2)
-
-
-def _arrived(problem: Problem, arm: int, rounds: int) -> float:
-    """How many of `rounds` plays in a row have arrived at their end, on average."""
-    return rounds - problem.delays[arm].expected_outstanding(rounds)

@@ -26,7 +26,7 @@ from latesum.attributed import run as run_attributed
 from latesum.experiments.loop import Loop, Reports
 from latesum.experiments.run import Run
 from latesum.policies import Policy, PolicySpec
-from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reporting, Reward, World
+from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reporting, Reward
 from latesum.simulation.problem_data import plain_part, problem_data, problem_from
 from latesum.simulation.rewards import reward_text
 
@@ -165,11 +165,7 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSpec:
-        """The opposite of `to_json`.
-
-        Args:
-            data: JSON values.
-        """
+        """The opposite of `to_json`."""
         known = {each.name for each in dataclasses.fields(cls)}
         given = {key: data[key] for key in data if known_name(key, known, "field of a run")}
         for key in ("checkpoints", "measures", "seed"):
@@ -220,17 +216,38 @@ class RunSpec:
 
     @property
     def broken_assumptions(self) -> list[str]:
-        """What the policy assumes and does not hold, in sentences."""
-        return [] if isinstance(self.problem, str) else broken_assumptions(*self.prepared)
+        """What the policy assumes and does not hold, in sentences.
+
+        >>> problem = Problem([0.5, 0.6], ["uniform(0, 10)", "uniform(0, 100)"])
+        >>> RunSpec(problem, PolicySpec("odaaf"), 1000).broken_assumptions
+        ['assumes that all options have the same delays; here they differ.']
+        """
+        if isinstance(self.problem, str) or self.attributed:
+            return []
+        problem, policy = self.prepared
+        if policy.kind in ("oracle", "round-robin", "fixed-split"):  # they learn nothing
+            return []
+        broken = []
+        if len(set(problem.delays)) > 1 and "mean_delay" in policy.parameters:
+            broken.append("assumes that all options have the same delays; here they differ.")
+        if isinstance(problem, FieldProblem):
+            if problem.calendar is not None:
+                what = "drift" if problem.calendar.drift_to else "follow a calendar"
+                broken.append(f"assumes that means stay as they are; here they {what}.")
+            if problem.background is not None:
+                broken.append(
+                    "assumes that totals hold nothing but rewards in [0, 1]; here is a background."
+                )
+            if problem.reporting is not None and problem.reporting.noise:
+                broken.append("assumes exact totals; here reports are noisy.")
+        return broken
 
     # Runs.
 
     def run(self, number: int, *, until: int | None = None) -> Run:
         """One run: it depends on this specification and its number, and on nothing else.
 
-        Args:
-            number: Which run.
-            until: Play on to this many rounds, of which the policy knows nothing.
+        With `until` it is played on to this many rounds, of which the policy knows nothing.
         """
         if isinstance(self.problem, str):
             with warnings.catch_warnings():
@@ -244,34 +261,28 @@ class RunSpec:
             seen = run_attributed(
                 problem, policy, self.horizon, seed_sequence=self.seeds(number, WORLD)
             )
-            lengths = np.diff(np.append(seen.starts, self.horizon))
-            return Run(problem, seen.arms, lengths, spec=self, number=number)
+            rounds = np.diff(np.append(seen.starts, self.horizon))
+            return Run(problem, seen.arms, rounds, spec=self, number=number)
         status_quo = self._status_quo_of(number)
         world = problem.start(rng=self._rng(number, WORLD), status_quo=status_quo, at=-self.history)
         own = self._rng(number, POLICY) if policy.random else None
         playing = policy.fresh(rng=own)
-        if self.history:
-            playing = policy.fresh(rng=own, history=self._played_before(world, status_quo))
+        if self.history:  # in segments of a bucket
+            part = self.reports.bucket if self.reports.bucket > 1 else self.history
+            rounds = np.diff([*range(0, self.history, part), self.history]).tolist()
+            arm: Any = status_quo
+            before = [(arm, each, world.play(arm, each)) for each in rounds]
+            playing = policy.fresh(rng=own, history=before)
         noise = None if self.reports.reporting is None else self._rng(number, REPORTS)
         loop = Loop(world, playing, self.reports, rng=noise)
         plays = loop.play(self.horizon)
         if until is not None:
             plays += loop.play(until)
-        arms, rounds = [play.arm for play in plays], [play.rounds for play in plays]
-        return Run(problem, arms, rounds, plays=plays, policy=playing, spec=self, number=number)
-
-    def _played_before(self, world: World, arm: Any) -> list[tuple[int, int, float]]:
-        """The segments of the history with their totals."""
-        part = self.reports.bucket if self.reports.bucket > 1 else self.history
-        lengths = np.diff([*range(0, self.history, part), self.history]).tolist()
-        return [(arm, rounds, world.play(arm, rounds)) for rounds in lengths]
+        arms, lengths = [play.arm for play in plays], [play.rounds for play in plays]
+        return Run(problem, arms, lengths, plays=plays, policy=playing, spec=self, number=number)
 
     def shortened(self, rounds: int) -> RunSpec:
-        """The same cut off after some rounds, for measuring how long a run takes.
-
-        Args:
-            rounds: How many.
-        """
+        """The same cut off after some rounds, for measuring how long a run takes."""
         bucket = self.reports.bucket
         rounds = min(-(-rounds // bucket) * bucket, self.horizon)
         return dataclasses.replace(self, horizon=rounds, checkpoints=())
@@ -286,42 +297,32 @@ class RunSpec:
                 f"{self.horizon:,} rounds.",
                 stacklevel=2,
             )
-        if policy.n_arms != problem.n_arms:
-            raise InvalidInput(
-                f"{self.policy_name} chooses among {policy.n_arms} arms and the problem has "
-                f"{problem.n_arms}."
-            )
         status_quo: Any = self.status_quo
-        if _is_arm(status_quo) and status_quo >= problem.n_arms:
-            raise InvalidInput(
-                f"there is no arm {self.status_quo}; the last is {problem.n_arms - 1}."
-            )
-        if self.history and "history" not in inspect.signature(type(policy)).parameters:
-            raise InvalidInput(f"{type(policy).__name__} takes no history.")
+        wrong = ""
+        if policy.n_arms != problem.n_arms:
+            wrong = f"chooses among {policy.n_arms} arms and the problem has {problem.n_arms}."
+        elif _is_arm(status_quo) and status_quo >= problem.n_arms:
+            wrong = f"cannot follow arm {status_quo}: there is no arm {status_quo}."
+        elif self.history and "history" not in inspect.signature(type(policy)).parameters:
+            wrong = f"is a {type(policy).__name__}; {type(policy).__name__} takes no history."
+        elif isinstance(policy, AttributedPolicy):
+            if status_quo is not None:
+                wrong = "begins with nothing in flight: leave `status_quo` out."
+            elif isinstance(problem, FieldProblem | CompositeProblem):
+                kind = type(problem).__name__
+                wrong = f"has attributed feedback; it runs on a Problem, not on a {kind}."
+            elif self.reports != Reports():
+                wrong = (
+                    "sees every reward as it arrives; it cannot be run in buckets or with a "
+                    "report lag."
+                )
+        if wrong:
+            raise InvalidInput(f"{self.policy_name} {wrong}")
         if isinstance(policy, AttributedPolicy):
-            if self.status_quo is not None:
-                raise InvalidInput(
-                    f"{policy.name} begins with nothing in flight: leave `status_quo` out."
-                )
-            if isinstance(problem, FieldProblem | CompositeProblem):
-                raise InvalidInput(
-                    f"{policy.name} has attributed feedback; it runs on a Problem, not on a "
-                    f"{type(problem).__name__}."
-                )
-            if self.reports != Reports():
-                raise InvalidInput(
-                    f"{policy.name} sees every reward as it arrives; it cannot be run in buckets "
-                    "or with a report lag."
-                )
             policy.check(problem)
 
     def seeds(self, number: int, stream: int) -> np.random.SeedSequence:
-        """What one part of a run draws from, as `SeedSequence(seed).spawn` would give it.
-
-        Args:
-            number: Which run.
-            stream: Which child of its seed, such as `WORLD`.
-        """
+        """What one part of a run, such as `WORLD`, draws from: a child of the run's seed."""
         first, *path = self._seed_path
         return np.random.SeedSequence(first, spawn_key=(*path, number, stream))
 
@@ -340,11 +341,7 @@ class RunSpec:
     # What a run meets.
 
     def instantiate(self, number: int) -> tuple[Problem, AnyPolicy]:
-        """The problem as a run meets it, and the policy, with its prior knowledge.
-
-        Args:
-            number: Which run.
-        """
+        """The problem as a run meets it, and the policy, with its prior knowledge."""
         if isinstance(self.problem, str):
             return self.drawn(number).instantiate(number)
         problem, policy = self.prepared
@@ -367,9 +364,6 @@ class RunSpec:
         """The specification of one run, with the problem that a law draws for it written out.
 
         Its run of the same number is the same run: so it can be replayed without the law.
-
-        Args:
-            number: Which run.
         """
         if isinstance(self.problem, Problem):
             return self
@@ -468,33 +462,3 @@ def knowledge(problem: Problem, horizon: int) -> dict[str, Any]:
         "best_arm": problem.best,
         "delay": problem.delays,
     }
-
-
-#: Policies that learn nothing, and so assume nothing about how.
-_ASSUME_NOTHING = ("oracle", "round-robin", "fixed-split")
-
-
-def broken_assumptions(problem: Problem, policy: AnyPolicy) -> list[str]:
-    """What a policy assumes and does not hold on a problem, in sentences.
-
-    >>> from latesum.policies import ODAAF
-    >>> problem = Problem([0.5, 0.6], ["uniform(0, 10)", "uniform(0, 100)"])
-    >>> broken_assumptions(problem, ODAAF(2, 1000, mean_delay=50))
-    ['assumes that all options have the same delays; here they differ.']
-    """
-    if isinstance(policy, AttributedPolicy) or policy.kind in _ASSUME_NOTHING:
-        return []
-    broken = []
-    if len(set(problem.delays)) > 1 and "mean_delay" in policy.parameters:
-        broken.append("assumes that all options have the same delays; here they differ.")
-    if isinstance(problem, FieldProblem):
-        if problem.calendar is not None:
-            what = "drift" if problem.calendar.drift_to else "follow a calendar"
-            broken.append(f"assumes that means stay as they are; here they {what}.")
-        if problem.background is not None:
-            broken.append(
-                "assumes that totals hold nothing but rewards in [0, 1]; here is a background."
-            )
-        if problem.reporting is not None and problem.reporting.noise:
-            broken.append("assumes exact totals; here reports are noisy.")
-    return broken

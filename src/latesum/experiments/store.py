@@ -22,22 +22,19 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._version import __version__
-from latesum.experiments.results import Results, Rows, from_column, to_columns
-from latesum.experiments.spec import RUNS_VERSION, RunSpec
+from latesum.experiments.results import Results, Rows, to_columns
+from latesum.experiments.spec import RUNS_VERSION
 from latesum.experiments.summaries import UNFINISHED, atomic_write
 
 if TYPE_CHECKING:
-    from latesum.experiments.markets.spec import MarketRunSpec
-
-    #: What can be run.
-    AnySpec: TypeAlias = RunSpec | MarketRunSpec
+    from latesum.experiments.results import AnySpec
 
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
 #: Leftovers of killed processes are removed when no living one can be writing them.
@@ -101,15 +98,11 @@ class RunStore:
 
     def write_part(self, spec: AnySpec, first: int, rows: Rows) -> None:
         """Keep what was measured in the runs from number `first` on."""
-        pa, pq = require("pyarrow", "experiments"), require("pyarrow.parquet", "experiments")
+        pa = require("pyarrow", "experiments")
         end = first + len(next(iter(rows.values())))
         columns = {"run": pa.array(range(first, end), pa.int64()), **to_columns(rows)}
-        about = {"spec": json.dumps(spec.to_json(), sort_keys=True)}
-        folder = self._folder(spec)
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic_write(folder / f"{first:06d}-{end - 1:06d}.parquet") as unfinished:
-            table = pa.table(columns).replace_schema_metadata(about)
-            pq.write_table(table, unfinished, compression="zstd")
+        path = self._folder(spec) / f"{first:06d}-{end - 1:06d}.parquet"
+        _write(path, pa.table(columns), {"spec": spec.to_json()})
 
     def read(self, spec: AnySpec, replications: int) -> Rows:
         """The first `replications` runs of a specification; they must be there."""
@@ -128,7 +121,8 @@ class RunStore:
                 ) from None
             kept = min(end, replications) - first
             for name in spec.measures:
-                values = from_column(table[name])
+                values = table[name].to_numpy()
+                values = np.stack(values) if values.dtype == object else values
                 if name not in rows:
                     rows[name] = np.zeros((replications, *values.shape[1:]), dtype=values.dtype)
                 rows[name][first : first + kept] = values[:kept]
@@ -145,13 +139,10 @@ class RunStore:
         shutil.rmtree(self._folder(spec), ignore_errors=True)
 
     def claim(self, name: str, specs: Sequence[AnySpec], about: Mapping[str, Any]) -> None:
-        """Say in a folder what the experiment is that it holds.
+        """Say in the folder `name` what the experiment is that it holds.
 
-        Args:
-            name: The folder, within that of the store.
-            specs: What is run.
-            about: What to write down. If it has a "source", the file that the experiment comes
-                from, a folder that holds another experiment from another file is refused.
+        If `about` has a "source", the file that the experiment comes from, a folder that holds
+        another experiment from another file is refused.
         """
         path = self.folder / name / "manifest.json"
         parts = [
@@ -173,23 +164,10 @@ class RunStore:
             unfinished.write_text(json.dumps(content, indent=1) + "\n")
 
     def merge(self, name: str, results: Results, about: Mapping[str, Any]) -> None:
-        """Write the two tables of a finished experiment; the same runs give the same bytes.
-
-        Args:
-            name: The folder for them, within that of the store.
-            results: All runs.
-            about: What to write down in both.
-        """
-        pq = require("pyarrow.parquet", "experiments")
-        tables = {
-            "runs": results.to_frame(per="run"),
-            "checkpoints": results.to_frame(per="checkpoint"),
-        }
-        metadata = {"experiment": json.dumps(about, sort_keys=True)}
-        for kind, table in tables.items():
-            with atomic_write(self.folder / name / f"{kind}.parquet") as unfinished:
-                table = table.replace_schema_metadata(metadata)
-                pq.write_table(table, unfinished, compression="zstd")
+        """Write the two tables of a finished experiment; the same runs give the same bytes."""
+        for kind in ("run", "checkpoint"):
+            table = results.to_frame(per=kind)  # type: ignore[arg-type]
+            _write(self.folder / name / f"{kind}s.parquet", table, {"experiment": about})
 
     def _folder(self, spec: AnySpec) -> Path:
         return self.folder / "parts" / spec.digest
@@ -199,3 +177,12 @@ class RunStore:
         paths = sorted(folder.iterdir()) if folder.is_dir() else []
         names = ((_PART.fullmatch(path.name), path) for path in paths)
         return [(int(match[1]), int(match[2]) + 1, path) for match, path in names if match]
+
+
+def _write(path: Path, table: Any, about: Mapping[str, Any]) -> None:
+    pq = require("pyarrow.parquet", "experiments")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metadata = {name: json.dumps(value, sort_keys=True) for name, value in about.items()}
+    with atomic_write(path) as unfinished:
+        table = table.replace_schema_metadata(metadata)
+        pq.write_table(table, unfinished, compression="zstd")

@@ -7,6 +7,7 @@ import csv
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 #: How names of unfinished files begin.
 UNFINISHED = ".unfinished-"
@@ -36,13 +37,10 @@ def atomic_write(path: Path) -> Iterator[Path]:
 def write_summary(
     path: str | Path, rows: Iterable[Mapping[str, object]], *, same: Sequence[str] = ()
 ) -> Path:
-    """Write rows as CSV.
+    """Write rows as CSV; None is an empty cell, and the folder is made where there is none.
 
-    Args:
-        path: The file; its folder is made where there is none.
-        rows: The rows, all with the same columns. None is an empty cell.
-        same: Columns that say what a row is about. Rows of the file that are about something else
-            stay; without it none stays.
+    Rows of the file that are about something else, by the columns `same`, stay; without any of
+    these none stays.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "safety.csv"
@@ -52,19 +50,23 @@ def write_summary(
     [{'given': '1', 'stuck': '0'}, {'given': '0.5', 'stuck': '2'}]
     """
     path = Path(path)
-    new = [{name: _text(value) for name, value in row.items()} for row in rows]
-    about = {tuple(row[name] for name in same) for row in new}
+    new: list[dict[str, object]] = [
+        {name: f"{each:.6g}" if isinstance(each, float) else each for name, each in row.items()}
+        for row in rows
+    ]
+    about = {tuple("" if row[name] is None else str(row[name]) for name in same) for row in new}
     old = read_summary(path) if same and path.exists() else []
-    rows = [row for row in old if tuple(row.get(name, "") for name in same) not in about] + new
+    kept = [row for row in old if tuple(row.get(name, "") for name in same) not in about]
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         atomic_write(path) as unfinished,
         unfinished.open("w", encoding="utf-8", newline="") as file,
     ):
-        columns = list(dict.fromkeys(name for row in rows for name in row))
+        everything: list[Any] = [*kept, *new]
+        columns = list(dict.fromkeys(name for row in everything for name in row))
         writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(everything)
     return path
 
 
@@ -72,9 +74,3 @@ def read_summary(path: str | Path) -> list[dict[str, str]]:
     """The rows of such a file, as text."""
     with Path(path).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

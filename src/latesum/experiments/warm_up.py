@@ -19,13 +19,10 @@ from latesum.simulation.market import Market
 
 _ROUNDS = 2_000
 _LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9)")
-_OTHER_REWARDS = Problem([Beta(1, 3), Beta(3, 2), 0.4], "exponential(9)")
-_AT_ONCE = Problem([0.2, 0.6, 0.4], "constant(0)")
-_VERY_LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9000)")
-#: What is for undelayed rewards only.
-_UNDELAYED = ("improved-ucb",)
-#: Among the names of policies: the model of markets.
-_MARKETS = "markets"
+_OTHERS = [
+    Problem([Beta(1, 3), Beta(3, 2), 0.4], "exponential(9)"),
+    Problem([0.2, 0.6, 0.4], "uniform(0, 9000)"),
+]
 
 
 def warm_up(workers: int = 1) -> tuple[int, int]:
@@ -38,55 +35,39 @@ def warm_up(workers: int = 1) -> tuple[int, int]:
     """
     if cache_folder() is None:
         workers = 1  # what another process compiles is lost with it
-    compiled: set[str] = set()
-    loaded: set[str] = set()
-    for _, (new, found) in InProcesses(workers)(_play, _parts()):
-        compiled |= new
-        loaded |= found
-    return len(compiled), len(loaded - compiled)
-
-
-def _parts() -> list[str]:
-    """What is played in one piece, by policy and by `_MARKETS`; a worker takes one at a time.
-
-    The first ones share no kernels, so that no two workers compile the same at the same time: what
-    worlds need is compiled with `round-robin`, a short piece. Then comes what takes longest.
-    """
-    first = ["round-robin", "qpm-d", "unmix", _MARKETS, "flow", "odaaf"]
-    return first + [name for name in registry.available(None) if name not in first]
+    # The first ones share no kernels, so that no two workers compile the same at the same time:
+    # what worlds need is compiled with `round-robin`. Then comes what takes longest.
+    first = ["round-robin", "qpm-d", "unmix", "markets", "flow", "odaaf"]
+    names = first + [name for name in registry.available(None) if name not in first]
+    found = [each for _, each in InProcesses(workers)(_play, names)]
+    compiled = {kernel for new, _ in found for kernel in new}
+    return len(compiled), len({kernel for _, there in found for kernel in there} - compiled)
 
 
 def _play(name: str) -> tuple[set[str], set[str]]:
     """Play runs with this policy; which kernels had to be compiled for it, and which were there."""
-    there, _ = _used_here()
+    before, _ = _kernels()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of baselines on problems that they are not made for
-        _play_market() if name == _MARKETS else _play_policy(name)
-    compiled, loaded = _used_here()
-    return compiled - there, loaded | there
+        if name == "markets":
+            for regions in (1, 2):
+                MarketRunSpec(Market(regions=regions, buckets=8), "switchback").run(0)
+        elif name == "improved-ucb":  # for undelayed rewards only
+            RunSpec(Problem([0.2, 0.6], "constant(0)"), PolicySpec(name), _ROUNDS).run(0)
+        else:
+            spec = PolicySpec.parse(name)
+            made = RunSpec(_LATE, spec, _ROUNDS).run(0)
+            if made.policy is not None:
+                made.policy.explain()
+                made.policy.estimates()
+                RunSpec(_LATE, spec, _ROUNDS, reports=Reports(100, 200)).run(0)
+            for problem in _OTHERS if name == "round-robin" else ():
+                RunSpec(problem, spec, _ROUNDS).run(0)
+    compiled, loaded = _kernels()
+    return compiled - before, loaded | before
 
 
-def _play_policy(name: str) -> None:
-    spec = PolicySpec.parse(name)
-    if name in _UNDELAYED:
-        RunSpec(_AT_ONCE, spec, _ROUNDS).run(0)
-        return
-    made = RunSpec(_LATE, spec, _ROUNDS).run(0)
-    if made.policy is not None:
-        made.policy.explain()
-        made.policy.estimates()
-        RunSpec(_LATE, spec, _ROUNDS, reports=Reports(100, 200)).run(0)
-    if name == "round-robin":
-        RunSpec(_OTHER_REWARDS, spec, _ROUNDS).run(0)
-        RunSpec(_VERY_LATE, spec, _ROUNDS).run(0)
-
-
-def _play_market() -> None:
-    for regions in (1, 2):
-        MarketRunSpec(Market(regions=regions, buckets=8), "switchback").run(0)
-
-
-def _used_here() -> tuple[set[str], set[str]]:
+def _kernels() -> tuple[set[str], set[str]]:
     """The kernels, with their types of arguments, that this process compiled, and those found."""
     compiled: set[str] = set()
     loaded: set[str] = set()
