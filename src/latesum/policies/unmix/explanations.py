@@ -281,7 +281,7 @@ class Explanations:
     def fit_all(self, segments: Segments, *, anew: bool) -> None:
         """Fit all explanations, where `anew` from a neutral point too; believe the likeliest."""
         for each in self.all:
-            if anew:
+            if anew and not each.charged:
                 each.fit_anew(segments)
             elif each.deficit <= _FAR and each.fitted_at < segments.clock:
                 each.refine(segments)
@@ -293,8 +293,9 @@ class Explanations:
         for each in fitted:
             each.deficit = (each.cost - self.believed.cost) / self.believed.misfit
 
-    def _budget(self, segments: Segments, each: DelayExplanation) -> float:
-        return 2.0 * math.log(max(segments.clock / max(each.scale, 1.0), 1.0))
+    def _kept(self, segments: Segments, each: DelayExplanation) -> float:
+        """How much an arm's own delay may cost: it is soon believed, or it raises a doubt."""
+        return max(2.0 * math.log(segments.clock / each.scale) - 2.0 * KAPPA, KAPPA)
 
     def stretch(self, segments: Segments, index: dict[int, float], leader: int) -> None:
         """Let the rewards of an arm be later than those of the others, where that matters.
@@ -308,7 +309,7 @@ class Explanations:
         self.stretched = [
             each
             for each in self.stretched
-            if each.deficit <= self._budget(segments, each) or each is self.believed
+            if each.deficit <= self._kept(segments, each) or each is self.believed
         ]
         likeliest = min(self.common, key=lambda each: each.cost)
         for base in {id(each): each for each in (likeliest, self.believed)}.values():
@@ -336,7 +337,7 @@ class Explanations:
                 each = base.with_stretches(stretches)
                 each.fit_first(segments, base)
                 margin = (each.cost - believed.cost) / believed.misfit
-                margin -= self._budget(segments, each)
+                margin -= self._kept(segments, each)
                 if margin > 0.0:
                     self._asked[key] = _ask_again(segments.clock, margin)
                     break
