@@ -37,14 +37,14 @@ CASES: dict[str, tuple[Problem, int, str]] = {
 CONSTANTS: dict[str, Any] = {
     "KAPPA": explanations,
     "FACTORS": explanations,
+    "STRETCHES": explanations,
     "ATOM": explanations,
     "PRIOR_WEIGHT": curves,
     "FIRST_VISIT": rule,
-    "LATER_VISIT": rule,
+    "FIRST_SHARE": rule,
     "SEGMENT": rule,
     "STAY_SHARE": rule,
-    "FIRST_REWARDS": rule,
-    "MIN_BLOCK": rule,
+    "FEWEST": rule,
 }
 
 
@@ -52,10 +52,10 @@ CONSTANTS: dict[str, Any] = {
 def changed(name: str | None, factor: float) -> Iterator[None]:
     """A constant times a factor; curves that were made with another value are forgotten.
 
-    >>> with changed("MIN_BLOCK", 2):
-    ...     print(rule.MIN_BLOCK)
+    >>> with changed("FEWEST", 2):
+    ...     print(rule.FEWEST)
     16
-    >>> rule.MIN_BLOCK
+    >>> rule.FEWEST
     8
     """
     if name is None:

@@ -20,7 +20,8 @@ FACTORS = (0.5, 1.0, 2.0, 4.0)
 ATOM = 0.2
 #: How many times as late as the others an arm's rewards may be.
 STRETCHES = (1.5, 2.0, 3.0)
-#: Where nothing is given: the mean delays that may be true are this times powers of two.
+#: Where nothing is given, the mean delays that may be true are this times powers of two: half of
+#: the shortest delay, which is one round.
 SMALLEST_SCALE = 0.5
 
 # What follows is for cost only: Gauss-Newton steps of a fit from a neutral point; from which

@@ -21,8 +21,13 @@ from latesum.policies.unmix.curves import (
     mean_difference,
     mean_known,
 )
-from latesum.policies.unmix.explanations import DelayExplanation, Explanations
-from latesum.policies.unmix.rule import SMALLEST_UNIT, Rule
+from latesum.policies.unmix.explanations import (
+    SMALLEST_SCALE,
+    DelayExplanation,
+    Explanations,
+    kernels,
+)
+from latesum.policies.unmix.rule import Rule
 from latesum.policies.unmix.segments import Segments
 
 if TYPE_CHECKING:
@@ -125,17 +130,17 @@ class Unmix(Rule):
         ran = self.n_arms if self.status_quo == "other" else self.status_quo
         self._segments = Segments(unknowns, ran)
         #: The unit of visits: what a visit loses to late rewards, about one mean delay.
-        self._unit = max(self.mean_delay or 0.0, SMALLEST_UNIT)
+        self._unit = max(self.mean_delay or 0.0, SMALLEST_SCALE)
         self._loss = math.inf if self.mean_delay is None else self.mean_delay
         self._shortest, given, scale = 0.0, None, None
         if self._delays is not None:
             mean = max(each.mean for each in self._delays)
-            # Segments shorter than a fifth of a delay share noise beyond the band of the fit.
-            self._shortest = mean / 5
+            # With shorter segments, those that share noise are beyond the band of the fit.
+            self._shortest = mean / (kernels().BAND - 1)
             self._loss = max(map(mean_difference, self._delays))
-            self._unit = max(self._loss, mean / 5, SMALLEST_UNIT)
+            self._unit = max(self._loss, self._shortest, SMALLEST_SCALE)
             curve = distribution_known((*self._delays, *self._delays[:1])[:unknowns])
-            given = DelayExplanation(max(mean, SMALLEST_UNIT), 0.0, curve)
+            given = DelayExplanation(max(mean, SMALLEST_SCALE), 0.0, curve)
         elif self.mean_delay is not None:
             scale = self._unit
             given = DelayExplanation(scale, 0.0, mean_known(scale, self.uncertainty, unknowns))

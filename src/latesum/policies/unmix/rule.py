@@ -8,24 +8,17 @@ from collections.abc import Iterable
 
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.history import History
-from latesum.policies.unmix.explanations import DelayExplanation, Explanations
-from latesum.policies.unmix.segments import FIRST_REWARDS, Segments
+from latesum.policies.unmix.explanations import SMALLEST_SCALE, DelayExplanation, Explanations
+from latesum.policies.unmix.segments import FEWEST, Segments
 
 #: The longest first visit to an arm, in units: by then most of its rewards have come.
 FIRST_VISIT = 3.0
-#: A later visit may always last this many units, and until the arm's data have doubled.
-LATER_VISIT = 9.0
+#: All first visits get at most this share of the rounds, and no delay is longer than one of them.
+FIRST_SHARE = 0.25
 #: The length of a segment in units: shorter ones tell little more of when rewards come.
 SEGMENT = 0.5
 #: Staying with an arm adds this share to its known rounds before the next decision.
 STAY_SHARE = 0.1
-#: The shortest block, in rounds, where delays are short or not known.
-MIN_BLOCK = 8
-
-
-SMALLEST_UNIT = 0.2
-#: Where nothing is given: the horizon that is planned for, and the longest delay as a share of it.
-_USUAL_HORIZON, _LONGEST_DELAY = 2_000_000, 0.05
 
 
 class Rule(Policy):
@@ -48,7 +41,7 @@ class Rule(Policy):
         self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
         self._arm = self._remaining = 0
         #: Where nothing is given: the next block's length while the delay cannot be seen yet.
-        self._ramp = MIN_BLOCK if self._nothing_given else 0
+        self._ramp = FEWEST if self._nothing_given else 0
         #: All explanations are fitted anew when this many rounds are over; then doubts are due.
         self._look_at, self._look_due = 0, True
         #: What the present visit tests: the mean delay by which its arm may be the best one.
@@ -71,17 +64,16 @@ class Rule(Policy):
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
         # Segments are not merged while the delay may be longer than it seems.
-        longest = self._explanations.longest_plausible if self._nothing_given else 0.0
-        merged_after = math.inf if self._ramp else LATER_VISIT * max(self._unit, longest)
-        self._segments.add(arm, rounds, total, merged_after)
+        longest = self._explanations.longest_plausible if self._nothing_given else self._unit
+        merged_after = self._later_visit * max(1.0, longest / self._unit)
+        self._segments.add(arm, rounds, total, math.inf if self._ramp else merged_after)
 
     def _fit(self) -> None:
         """What is believed, anew whenever the rounds have doubled; else one step further."""
         segments, explanations = self._segments, self._explanations
         if segments.clock >= self._look_at or self._ramp:
             self._look_at, self._look_due = 2 * segments.clock, True
-            longest = _LONGEST_DELAY * (self.horizon or _USUAL_HORIZON)
-            explanations.reach(min(longest, 4.0 * segments.clock))
+            explanations.reach(min(self._most_of_first_visit, 4.0 * segments.clock))
             explanations.fit_all(segments, anew=True)
             known = [arm for arm in self._order if segments.known[arm] and arm not in self._dropped]
             if not self._ramp and known:
@@ -91,7 +83,7 @@ class Rule(Policy):
         else:
             explanations.believed.refine(segments)
         if self._nothing_given:
-            self._unit = max(explanations.believed.base.scale, SMALLEST_UNIT)
+            self._unit = max(explanations.believed.base.scale, SMALLEST_SCALE)
 
     def _decide(self) -> None:
         order = [arm for arm in self._order if arm not in self._dropped]
@@ -102,10 +94,10 @@ class Rule(Policy):
         if arm == segments.last_arm:
             rounds = max(STAY_SHARE * segments.known[arm], self._segment)
         else:
-            rounds = max(MIN_BLOCK, self._unit)
+            rounds = max(FEWEST, self._unit)
             if not segments.visits[arm]:
                 silence = segments.silence if self._nothing_given else 0
-                rounds = min(max(rounds, silence), max(MIN_BLOCK, self._most_of_first_visit))
+                rounds = min(max(rounds, silence), max(FEWEST, self._most_of_first_visit))
         self._arm, self._remaining = arm, max(1, math.floor(rounds + 0.5))
         if self.horizon is not None and self.rounds_played < self.horizon:
             self._remaining = min(self._remaining, self.horizon - self.rounds_played)
@@ -115,9 +107,7 @@ class Rule(Policy):
         segments = self._segments
         if segments.count:
             seen = self._ramp >= 2 * self._explanations.longest_plausible
-            if (seen and segments.rewards >= FIRST_REWARDS) or (
-                self._ramp > self._most_of_first_visit
-            ):
+            if (seen and segments.rewards >= FEWEST) or (self._ramp > self._most_of_first_visit):
                 self._ramp = 0
                 segments.visits = [0] * segments.n_arms  # of the arms it has told nothing yet
                 return False
@@ -171,9 +161,9 @@ class Rule(Policy):
         rounds, most = segments.block_rounds, self._most_of_first_visit
         others = [other for other in known if other != arm]
         if not others:  # the very first visit lasts until the arm has shown what it earns
-            short = rounds < 2 * self._unit or segments.rewards < FIRST_REWARDS
+            short = rounds < 2 * self._unit or segments.rewards < FEWEST
             return short and rounds < min(2 * FIRST_VISIT * self._unit, most)
-        cap = max(LATER_VISIT * self._unit, segments.known[arm] - rounds)
+        cap = max(self._later_visit, segments.known[arm] - rounds)
         if segments.visits[arm] <= 1:
             cap = min(FIRST_VISIT * self._unit, most)
         if rounds >= cap or not segments.known[arm]:
@@ -203,15 +193,20 @@ class Rule(Policy):
         return values
 
     @property
+    def _later_visit(self) -> float:
+        """A later visit may always last three times as long as a first one."""
+        return 3.0 * FIRST_VISIT * self._unit
+
+    @property
     def _segment(self) -> float:
         return max(SEGMENT * self._unit, self._shortest)
 
     @property
     def _most_of_first_visit(self) -> float:
-        """A quarter of the planned rounds, or of twice those so far, for all first visits."""
+        """Of the planned rounds, or of twice those so far."""
         clock = self.rounds_played
         planned = self.horizon if self.horizon and self.horizon > clock else max(2 * clock, 1000)
-        return planned / (4 * self.n_arms)
+        return FIRST_SHARE * planned / self.n_arms
 
     def _next(self) -> Block:
         segments, shortest = self._segments, self._segment
