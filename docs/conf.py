@@ -103,14 +103,13 @@ def _http_routes() -> None:
     for path, methods in paths.items():
         for method, route in methods.items():
             lines = groups.setdefault(route["tags"][0], [])
-            lines.append(f"**`{method.upper()} {path}`**\n")
-            lines.append(re.sub(r"\s+", " ", route["description"]).strip() + "\n")
-            query = [f"`{each['name']}`" for each in route.get("parameters", [])
-                     if each["in"] != "path"]  # fmt: skip
-            if query:
-                lines.append(f"Parameters: {', '.join(query)}.\n")
+            parts = [re.sub(r"\s+", " ", route["description"]).strip()]
+            names = [each["name"] for each in route.get("parameters", []) if each["in"] != "path"]
+            if names:
+                parts.append("Parameters: " + ", ".join(f"`{name}`" for name in names) + ".")
             if special := sorted(set(route["responses"]) - _COMMON):
-                lines.append(f"Also answers {', '.join(special)}.\n")
+                parts.append(f"Also answers {', '.join(special)}.")
+            lines.append(f"`{method.upper()} {path}`\n: {' '.join(parts)}\n")
     text = [line for tag, lines in groups.items() for line in (f"## {tag.capitalize()}\n", *lines)]
     (HERE / "reference" / "http-routes.inc").write_text("\n".join(text), encoding="utf-8")
 

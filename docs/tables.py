@@ -97,7 +97,9 @@ def _markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """A table; columns of numbers are on the right."""
     numbers = re.compile(r"(–|[-+]?[\d.,]+( .*|%|\*\*)?)?|\*\*[\d.].*")
     marks = [
-        "---:" if index and all(numbers.fullmatch(line[index]) for line in lines) else "---"
+        "---:"
+        if index and all(numbers.fullmatch(line[index]) and len(line[index]) < 25 for line in lines)
+        else "---"
         for index in range(len(columns))
     ]
     shown = ["| " + " | ".join(row) + " |" for row in (columns, *lines)]

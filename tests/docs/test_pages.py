@@ -96,7 +96,7 @@ def test_every_page_is_in_the_site():
     listed = set()
     for page in DOCS.rglob("*.md"):
         for block in re.findall(r"```\{toctree\}(.*?)```", _text(page), flags=re.DOTALL):
-            names = [line for line in block.splitlines() if line and not line.startswith(":")]
+            names = re.findall(r"^(?:[^:<\n]+<)?([\w/-]+)>?$", block, flags=re.MULTILINE)
             listed |= {(page.parent / name).resolve() for name in names}
     pages = {
         page.resolve().with_suffix("")
