@@ -108,7 +108,7 @@ def _moment(day: date, hour: int) -> datetime:
 
 def main() -> None:
     """Rehearse, and print what a user would see."""
-    from latesum.campaigns.describing import describe_event
+    from latesum.campaigns.actions import describe_event
 
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)

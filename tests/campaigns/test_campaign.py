@@ -3,8 +3,8 @@
 import pytest
 
 from latesum import InvalidInput
+from latesum.campaigns.actions import describe_event
 from latesum.campaigns.deciding import plays_at
-from latesum.campaigns.describing import describe_event
 from latesum.campaigns.static_page import status_html
 from latesum.errors import UnknownBucket
 from latesum.policies import Play, registry

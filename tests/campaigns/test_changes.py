@@ -8,8 +8,8 @@ import pytest
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
+from latesum.campaigns.actions import describe_event
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.describing import describe_event
 from latesum.campaigns.moving import (
     export_campaigns,
     exported_log,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
-from latesum.campaigns.describing import describe_event
+from latesum.campaigns.actions import describe_event
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_campaigns, read_export, replay_log, restore_campaigns
 from latesum.campaigns.tables import TABLES

@@ -4,7 +4,7 @@ import pytest
 
 from latesum._plugins import POLICIES
 from latesum.campaigns import Campaign, Row
-from latesum.campaigns.describing import describe_event
+from latesum.campaigns.actions import describe_event
 from latesum.campaigns.static_page import status_html
 from latesum.policies import RoundRobin, registry
 

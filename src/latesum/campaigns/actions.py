@@ -2,7 +2,7 @@
 
 Each action has a user and a reason, which the log keeps. Under one key it happens once, however
 often it is sent. What a campaign was created with stays as it is in the store; what it is set up
-with at a time is that, with all actions up to then.
+with at a time is that, with all actions up to then. `describe_event` says what happened, in words.
 """
 
 from __future__ import annotations
@@ -22,26 +22,22 @@ from latesum.campaigns.config import (
     SWITCHBACK,
     CampaignConfig,
     check_printable,
-    read_option_name,
+    read_text,
 )
 from latesum.campaigns.deciding import after_the_end, carry, check_gap
-from latesum.campaigns.rows import NO_OPTION
+from latesum.campaigns.rows import NO_OPTION, shown_of, shown_text
 from latesum.campaigns.state import Append, CampaignState, Event
 from latesum.errors import NotPossible
+from latesum.files import FileForm
 from latesum.policies import registry
 
 
 class Action(NamedTuple):
     """What operators can do.
 
-    Args:
-        summary: What it does, for help texts.
-        past_tense: What the history says; `{option}`, `{buckets}` and `{before}` are filled in.
-        done: What the command line answers.
-        arguments: What it takes besides user and reason; all are needed but those in `optional`.
-        optional: The arguments that may be left out.
-        regional: Whether it can be limited to a region.
-        when_finished: Whether it is possible in a finished campaign.
+    `summary` is for help texts. `past_tense` is what the history says and `done` what the command
+    line answers; `{option}`, `{buckets}` and `{before}` are filled in. All arguments are needed but
+    those that are optional; a `regional` one can be limited to a region.
     """
 
     summary: str
@@ -138,6 +134,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
 )
 #: The fields that say which totals count.
 _ABOUT_TOTALS = ("completeness", "settling_time", "max_lateness")
+#: Parameters that say how late rewards come, all of which `late` says.
+_OF_DELAY = ("mean_delay", "sure", "uncertainty")
 
 
 class Signature(TypedDict):
@@ -150,13 +148,8 @@ class Signature(TypedDict):
 
 
 class ActionResult(NamedTuple):
-    """What an operator did.
-
-    Args:
-        action: The action.
-        option: The option that it was about, if it was about one.
-        repeated: Whether it had been done before, under the same key.
-        note: What to know about it, in sentences; empty if there is nothing.
+    """What an operator did: `option` is the one that it was about, if it was about one, `repeated`
+    says whether it had been done before under the same key, and `note` what to know about it.
     """
 
     action: str
@@ -191,10 +184,9 @@ def perform(
         raise InvalidInput(f"{action} is for all regions; leave the region out.")
     where = "" if region is None else state.config.region(region)
     user, reason = read_user_and_reason(by["user"], by["reason"])
-    body = _read_arguments(action, state.config, key, leading, given)
-    body = {"user": user, **body, "reason": reason}
-    any_option = action == "finish" and "option" not in given
-    event = _done_before(state, action, where, key, body, any_option)
+    asked = _read_arguments(action, state.config, key, leading, given)
+    body = {"user": user, **asked, "reason": reason}
+    event = next((each for each in state.actions if key and each.body.get("key") == key), None)
     repeated, note = event is not None, ""
     if event is None:
         part = _able(state, action, where, body.get("option"))
@@ -207,9 +199,25 @@ def perform(
         kept = {**body, **more} if key is None else {**body, **more, "key": key}
         event = append(at, action, None, kept, where)
         state.apply(event)
+    else:
+        # Another user may send it again; the best option may be another one by now.
+        left_out = ("user", "option") if action == "finish" and "option" not in given else ("user",)
+        same = all(event.body.get(name) == body[name] for name in body if name not in left_out)
+        if (event.kind, event.region) != (action, where) or not same:
+            raise NotPossible("this Idempotency-Key was used for another action; choose a new one.")
     arm = event.body.get("option")
     option = event.body.get("name") if arm is None else state.config.options[arm]
     return ActionResult(action, option, repeated, note)
+
+
+def read_user_and_reason(user: object, reason: object) -> tuple[str, str]:
+    """Who does something and why, each in one line; refused where one is missing."""
+    said = []
+    for text, what in ((user, "who you are"), (reason, "why")):
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput(f"say {what}: it is kept in the campaign's history.")
+        said.append(check_printable(" ".join(text.split()), f"the text that says {what}"))
+    return said[0], said[1]
 
 
 def _read_arguments(
@@ -223,9 +231,9 @@ def _read_arguments(
     if action == "change":
         return {"asked": _plain_request(given["config"])}
     if action == "add-option":
-        return {"name": read_option_name(given["option"])}
+        return {"name": read_text(given["option"], "an option's name")}
     if action == "rename-option":
-        option, name = given["option"], read_option_name(given["name"])
+        option, name = given["option"], read_text(given["name"], "an option's name")
         # Sent again under its key, the option has its new name already.
         known = option if option in config.options or key is None else name
         return {"option": config.option(known), "name": name}
@@ -240,36 +248,15 @@ def _read_arguments(
     return read
 
 
-def _done_before(
-    state: CampaignState,
-    action: str,
-    region: str,
-    key: str | None,
-    body: dict[str, Any],
-    any_option: bool,
-) -> Event | None:
-    """The event of the same action under this key; `any_option`: the option is not compared."""
-    if key is None:
-        return None
-    event = next((each for each in state.actions if each.body.get("key") == key), None)
-    if event is None:
-        return None
-    left_out = ("user", "option") if any_option else ("user",)
-    if (event.kind, event.region) != (action, region) or any(
-        event.body[name] != value for name, value in body.items() if name not in left_out
-    ):
-        raise NotPossible("this Idempotency-Key was used for another action; choose a new one.")
-    return event
-
-
 def _able(state: CampaignState, action: str, region: str, arm: int | None) -> CampaignState:
-    """The first part in which it can be done: what can be done in one region at least is
-    done there."""
-    parts = state.parts_of(region)
-    obstacles = [next(_obstacles(part, action, arm), None) for part in parts]
-    if None not in obstacles:
-        raise NotPossible(f"the campaign cannot do that: {obstacles[0]}.")
-    return parts[obstacles.index(None)]
+    """The first part in which it can be done: what can be done in one region is done there."""
+    obstacle = None
+    for part in state.parts_of(region):
+        found = next(_obstacles(part, action, arm), None)
+        if found is None:
+            return part
+        obstacle = obstacle or found
+    raise NotPossible(f"the campaign cannot do that: {obstacle}.")
 
 
 def _obstacles(state: CampaignState, action: str, arm: int | None) -> Iterator[str]:
@@ -294,11 +281,10 @@ def _obstacles(state: CampaignState, action: str, arm: int | None) -> Iterator[s
     if action == "restore-option":
         if arm not in state.removed:
             yield f"{name} was not removed"
-        return
-    if arm in state.removed:
+    elif arm in state.removed:
         again = " already" if action == "remove-option" else "; restore it first"
         yield f"{name} was removed{again}"
-    if action == "remove-option" and len(state.removed) == state.config.n_options - 1:
+    elif action == "remove-option" and len(state.removed) == state.config.n_options - 1:
         yield f"{name} is the last option left; finish the campaign instead"
 
 
@@ -307,57 +293,37 @@ def _particulars(
 ) -> tuple[dict[str, Any], str]:
     """What the log keeps besides what was asked for, and what to know about the action."""
     config, pin = state.config, state.pin
+    goes_on = ""
+    if pin is not None:
+        more = counted(pin.left, "more bucket")
+        goes_on = f"The pin to {config.options[pin.arm]} goes on, for {more}; `unpin` ends it."
     if action == "add-option":
         name = _check_new_name(config, body["name"])
         _check_addition(config, name)
-        return {"name": name}, _when_it_comes(state, name)
+        if pin is not None:
+            return {}, f"{name} is asked for once the pin is over."
+        paused = f"{name} is asked for once the campaign is resumed."
+        return {}, paused if state.paused is not None else ""
     if action == "rename-option":
-        arm = body["option"]
-        name = _check_new_name(config, body["name"], renamed=arm)
-        return {"name": name, "before": config.options[arm]}, ""
+        _check_new_name(config, body["name"], renamed=body["option"])
+        return {"before": config.options[body["option"]]}, ""
     if action == "change":
         changes, before, notes = _changed_fields(config, body["asked"])
         if not changes.keys().isdisjoint(_ABOUT_TOTALS):
             after = CampaignConfig.from_json({**config.to_json(), **changes})
             notes += effect_on_totals(state, after, at)
         return {"changes": changes, "before": before}, " ".join(notes)
-    if action == "resume" and state.paused is None:
-        return {}, "There was no pause: the pin has ended."
-    if action == "resume" and pin is not None:
-        return {"pin_goes_on": True}, _pin_text(state)
     if action == "resume":
+        if state.paused is None:
+            return {}, "There was no pause: the pin has ended."
+        if pin is not None:
+            return {"pin_goes_on": True}, goes_on
         return {}, "The policy decides again, from the next bucket on."
-    if action == "pause" and pin is not None:
-        return {}, _pin_text(state)
+    if action == "pause":
+        return {}, goes_on
     if action == "remove-option" and pin is not None and pin.arm == body["option"]:
         return {}, "It is not pinned any more."
     return {}, ""
-
-
-def read_user_and_reason(user: object, reason: object) -> tuple[str, str]:
-    """Who does something and why, each in one line; refused where one is missing."""
-    said = []
-    for text, what in ((user, "who you are"), (reason, "why")):
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"say {what}: it is kept in the campaign's history.")
-        said.append(check_printable(" ".join(text.split()), f"the text that says {what}"))
-    return said[0], said[1]
-
-
-def _pin_text(state: CampaignState) -> str:
-    assert state.pin is not None
-    return (
-        f"The pin to {state.config.options[state.pin.arm]} goes on, for "
-        f"{counted(state.pin.left, 'more bucket')}; `unpin` ends it."
-    )
-
-
-def _when_it_comes(state: CampaignState, name: str) -> str:
-    if state.pin is not None:
-        return f"{name} is asked for once the pin is over."
-    if state.paused is not None:
-        return f"{name} is asked for once the campaign is resumed."
-    return ""
 
 
 def _fill_the_pause(append: Append, state: CampaignState, at: datetime) -> None:
@@ -372,24 +338,21 @@ def _fill_the_pause(append: Append, state: CampaignState, at: datetime) -> None:
         present = buckets.number(at)
         check_gap(present - last)
         for bucket in range(last + 1, present + 1):
-            ended_before = buckets.end(bucket) <= finished.at
-            taken = carry if ended_before else after_the_end
+            taken = carry if buckets.end(bucket) <= finished.at else after_the_end
             state.write(append, taken(part, bucket, at))
 
 
-def _check_new_name(config: CampaignConfig, name: object, renamed: int | None = None) -> str:
+def _check_new_name(config: CampaignConfig, name: str, renamed: int | None = None) -> str:
     """The name of an option that is added or renamed; refused if another one has it."""
-    wanted = read_option_name(name)
-    others = [each for arm, each in enumerate(config.options) if arm != renamed]
-    if wanted.casefold() in [each.casefold() for each in others]:
-        raise InvalidInput(f"there is an option {wanted!r} already; choose another name.")
-    if wanted in NO_OPTION and config.status_quo == wanted:
+    others = [each.casefold() for arm, each in enumerate(config.options) if arm != renamed]
+    if name.casefold() in others:
+        raise InvalidInput(f"there is an option {name!r} already; choose another name.")
+    if name in NO_OPTION and config.status_quo == name:
         raise InvalidInput(
-            f"an option cannot be called {wanted!r} here: that is what the campaign says of the "
-            "time "
+            f"an option cannot be called {name!r} here: that is what the campaign says of the time "
             "before its start; choose another name."
         )
-    return wanted
+    return name
 
 
 def _check_addition(config: CampaignConfig, name: str) -> None:
@@ -432,18 +395,15 @@ def _changed_fields(
     notes = list[str]()
     policy, named = given.get("policy", config.policy), given.get("parameters", {})
     kept = {key: value for key, value in config.parameters.items() if key not in named}
-    if "late" in named:  # it says all of these
-        kept = {key: kept[key] for key in kept.keys() - {"mean_delay", "sure", "uncertainty"}}
-    left: list[str] = []
+    if "late" in named:
+        kept = {key: value for key, value in kept.items() if key not in _OF_DELAY}
+    left, why = list[str](), f"{policy} does not take {{}}: left out."
     if config.is_market != (policy == SWITCHBACK):
         # Its parameters are in buckets, those of the others in rounds: none can be taken over.
         left, why = list(kept), "Not taken over, because they are counted otherwise: {}."
     elif policy != config.policy:
         accepted = registry.accepted_parameters(registry.checked_name(policy))
-        left, why = (
-            [key for key in kept if key not in accepted],
-            f"{policy} does not take {{}}: left out.",
-        )
+        left = [key for key in kept if key not in accepted]
     if left:
         notes.append(why.format(", ".join(left)))
     parameters = {key: value for key, value in kept.items() if key not in left}
@@ -464,3 +424,76 @@ def _changed_fields(
     if after.note is not None and after.note != config.note:
         notes.append(after.note)
     return changes, {key: saved.get(key) for key in changes}, notes
+
+
+# The history: a line of the log in words.
+
+
+def describe_event(event: Event, config: CampaignConfig) -> str:
+    """What happened, for people."""
+    body, label = event.body, ""
+    if event.bucket is not None:
+        label = f"{config.buckets.label(event.bucket)} {event.region}".rstrip()
+    if event.kind == "decision":
+        option, reason = config.options[body["option"]], body["reason"]
+        named = "" if reason.startswith(f"{option} ") else f"{option}. "
+        what = f"decided {label}: {named}{reason}"
+    elif event.kind == "record":
+        what = f"recorded {label}: {_record(event, config)}"
+    else:
+        where = f" in {event.region}" if event.region else ""
+        what = f"{body['user']} {_past_tense(event, config)}{where}: {body['reason']}"
+    return f"{event.at:%Y-%m-%d %H:%M} UTC: {what}"
+
+
+def _record(event: Event, config: CampaignConfig) -> str:
+    body, buckets, said = event.body, config.buckets, list[str]()
+    if "rounds" in body:
+        said.append(counted(body["rounds"], "visitor"))
+    if "total" in body:
+        said.append(f"total {body['total']:,g}" + (" (negative)" if body["total"] < 0 else ""))
+    if "shown" in body:
+        said.append(f"shown was {shown_text(shown_of(body['shown']), config.options)}")
+    if "status" in body:
+        said.append(body["status"])
+    if "total" in body and buckets.timed and event.at < buckets.end(event.bucket or 0):
+        said.append(f"early: the {buckets.every} had not ended")
+    by = f", by {body['by']}" if "by" in body else ""
+    why = f": {body['reason']}" if "reason" in body else ""
+    return f"{', '.join(said)} ({body['verdict']}{by}){why}"
+
+
+def _past_tense(event: Event, config: CampaignConfig) -> str:
+    body = event.body
+    if event.kind == "import refused":
+        return "sent a file that was refused"
+    if event.kind == "file form":
+        return f"set how files are read ({FileForm.from_json(body.get('form', {}))})"
+    named = "name" in body or "option" not in body
+    goes_on = " (the pin went on)" if body.get("pin_goes_on") else ""
+    return (ACTIONS[event.kind].past_tense + goes_on).format(
+        option=body.get("name", "") if named else config.options[body["option"]],
+        before=body.get("before"),
+        buckets=counted(body.get("buckets", 1), "bucket"),
+        changes=_changes_text(body["changes"], body["before"]) if event.kind == "change" else "",
+    )
+
+
+def _changes_text(changes: dict[str, Any], before: dict[str, Any]) -> str:
+    """What was changed, from what to what; of the parameters only those that differ."""
+    pairs = {name: (before[name], value) for name, value in changes.items()}
+    old, new = pairs.pop("parameters", ({}, {}))
+    pairs |= {key: (old.get(key), new.get(key)) for key in {**old, **new}}
+    said = []
+    for name, values in pairs.items():
+        if values[0] != values[1]:
+            was, now = (
+                f"{each:,}"
+                if isinstance(each, int | float) and not isinstance(each, bool)
+                else "none"
+                if each is None
+                else str(each)
+                for each in values
+            )
+            said.append(f"{name} from {was} to {now}")
+    return ", ".join(said)

@@ -182,7 +182,7 @@ class Campaign:
                 return
             state = self._catch_up(lambda after: self.store.log(self.stored.id, after))
             if state.newest is None:
-                self.store.check_there(self.stored.id)
+                self.store.head(self.stored.id)  # refused if it was deleted
             self._reading = state
             try:
                 yield state

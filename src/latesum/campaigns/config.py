@@ -35,8 +35,7 @@ from latesum._checks import InvalidInput, finite_number, known_name, shortened, 
 from latesum._durations import duration_text, parse_duration
 from latesum._plugins import POLICIES
 from latesum.campaigns.buckets import KINDS, Buckets, Every
-from latesum.campaigns.rows import NO_OPTION, Observation, shown_of
-from latesum.campaigns.rows import read_history as read_past_rows
+from latesum.campaigns.rows import NO_OPTION, Observation, read_history, shown_of
 from latesum.delays.parsing import parse
 from latesum.policies import Policy, registry
 
@@ -53,32 +52,24 @@ MAX_ROUNDS = 10**12
 MAX_TEXT = 100
 MAX_OPTIONS = 100
 MAX_REGIONS = 200
-DATED = (
+_MAX_ALIGN = 10_000
+_MAX_SEED = 2**53 - 1
+_DATED = (
     "say by which time your totals are dated, time_basis='arrival' or 'decision'. By "
     "arrival: a sale counts on the day it came in, which is what latesum needs. By decision "
     "(many ad platforms' default): it counts on the day of the click, and yesterday's "
     "total keeps growing."
 )
-#: Planned for where no horizon is given, and the guess of a delay where none is, in buckets.
-USUAL_HORIZON = 90
-USUAL_DELAY = 1.0
+#: Of `switchback`, in buckets, where neither a horizon nor a delay is given.
+_USUAL_HORIZON, _USUAL_DELAY = 90, 1.0
 #: By what share a guess of the mean delay may be wrong.
 _GUESS = 0.7
 #: Parameters that may be given in time; those of policies become rounds.
 _IN_TIME = ("horizon", "mean_delay", "delay_bound")
 #: Parameters of `switchback`, in buckets; `late` is read into `mean_delay` and `sure`.
 _OF_MARKETS = (
-    "horizon",
-    "mean_delay",
-    "sure",
-    "late",
-    "novelty",
-    "amounts",
-    "differing_delays",
-    "shape",
-    "stay",
-    "holidays",
-    "report_lag",
+    *("horizon", "mean_delay", "sure", "late", "novelty", "amounts", "differing_delays", "shape"),
+    *("stay", "holidays", "report_lag"),
 )
 _SQUARED = re.compile(r"\(\s*(.+?)\s*\)\s*(?:\^|\*\*)\s*2")
 _ABOUT = re.compile(r"\s*(?:about|around|~)\s*(.+)", re.IGNORECASE)
@@ -100,9 +91,9 @@ def check_printable(text: str, name: str) -> str:
     for character in text:
         # Control and format characters: escapes, line breaks, marks of zero width or of direction.
         if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+            code = f"U+{ord(character):04X}"
             raise InvalidInput(
-                f"{name} has a character that cannot be shown, U+{ord(character):04X}; leave it "
-                "out."
+                f"{name} has a character that cannot be shown, {code}; leave it out."
             )
     return text
 
@@ -112,11 +103,6 @@ def read_text(value: object, name: str) -> str:
     if not isinstance(value, str) or not 0 < len(value.strip()) <= MAX_TEXT:
         raise InvalidInput(f"{name} is a text of 1 to {MAX_TEXT} characters, not {value!r}.")
     return check_printable(value.strip(), name)
-
-
-def read_option_name(value: object) -> str:
-    """The name of an option."""
-    return read_text(value, "an option's name")
 
 
 def _read_name(value: object) -> str:
@@ -129,19 +115,15 @@ def _read_name(value: object) -> str:
 
 
 def _read_options(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, list | tuple):
+    if not isinstance(value, list | tuple):
         raise InvalidInput(f"the options are a list of names, not {value!r}.")
-    names = tuple(read_option_name(option) for option in value)
+    names = tuple(read_text(option, "an option's name") for option in value)
     if not 2 <= len(names) <= MAX_OPTIONS or len({name.casefold() for name in names}) < len(names):
         raise InvalidInput(
             f"give two options with different names, or more, up to {MAX_OPTIONS}, "
             f"not {list(names)[:MAX_OPTIONS]}."
         )
     return names
-
-
-def _read_every(value: Any) -> str:
-    return known_name(value, KINDS, "kind of bucket")
 
 
 def _read_rounds(value: object) -> int:
@@ -153,7 +135,7 @@ def _read_rounds(value: object) -> int:
 
 def _read_time_basis(value: object) -> str:
     if value not in ("arrival", "decision"):  # no default, since a wrong one spoils all
-        raise InvalidInput(DATED)
+        raise InvalidInput(_DATED)
     return str(value)
 
 
@@ -174,7 +156,7 @@ def _read_start(value: Any, info: ValidationInfo) -> datetime | None:
 def _read_regions(value: Any) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
-    if isinstance(value, str) or not isinstance(value, list | tuple):
+    if not isinstance(value, list | tuple):
         raise InvalidInput("the regions are a list of names, such as ['north', 'south'].")
     names = tuple(read_text(each, "a region's name") for each in value)
     if len(names) == 1:
@@ -210,46 +192,34 @@ def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
         raise InvalidInput("the parameters of the policy are names with values.")
     if len(value) > 50:
         raise InvalidInput("a policy has at most 50 parameters.")
-    every, expected = info.data.get("every"), info.data.get("expected_rounds")
-    policy = info.data.get("policy")
-    if every is None or expected is None or policy is None:
-        return dict(value)  # refused already
-    given, buckets = _without_arms(value, info.data.get("options", ())), Buckets(every)
-    if policy == SWITCHBACK:
-        return _read_market_parameters(given, buckets)
-    given = _without_late(given, registry.accepted_parameters(policy), policy)
-    return {key: _in_rounds(key, each, buckets, expected) for key, each in given.items()}
-
-
-def _without_arms(value: Mapping[str, Any], options: tuple[str, ...]) -> dict[str, Any]:
-    """The parameters without those that follow from the options, as a plan has them."""
-    n_arms, names = value.get("n_arms", len(options)), value.get("names")
-    if options and n_arms != len(options):
+    given, known = dict(value), info.data
+    if not {"every", "expected_rounds", "policy"} <= known.keys():
+        return given  # refused already
+    # A plan has those that follow from the options as well.
+    options, n_arms, names = known.get("options"), given.pop("n_arms", None), given.pop("names", ())
+    if options and n_arms not in (None, len(options)):
         raise InvalidInput(
             f"the parameters are for {n_arms} options (n_arms), and here are {len(options)}; plan "
             "again, or leave n_arms out."
         )
-    if options and names is not None and list(names) != list(options):
+    if options and names and list(names) != list(options):
         raise InvalidInput("the parameter names is not the list of the options; leave it out.")
-    return {key: each for key, each in value.items() if key not in ("n_arms", "names")}
+    policy, buckets, expected = known["policy"], Buckets(known["every"]), known["expected_rounds"]
+    if policy == SWITCHBACK:
+        return _read_market_parameters(given, buckets)
+    accepted = registry.accepted_parameters(policy)
+    if "late" in given:
+        if "mean_delay" not in accepted:
+            raise InvalidInput(f"{policy} does not use how late sales come; leave it out.")
+        given["mean_delay"], sure = _take_late(given)
+        if sure == "guess" and "uncertainty" in accepted:
+            given.setdefault("uncertainty", _GUESS)
+    return {key: _in_rounds(key, each, buckets, expected) for key, each in given.items()}
 
 
-def _without_late(given: dict[str, Any], accepted: Any, policy: str) -> dict[str, Any]:
-    """The parameters with `late`, how late sales come as people say it, in those of a policy."""
-    if "late" not in given:
-        return given
-    if "mean_delay" not in accepted:
-        raise InvalidInput(f"{policy} does not use how late sales come; leave it out.")
-    span, sure = _read_late(given)
-    found = {key: each for key, each in given.items() if key != "late"} | {"mean_delay": span}
-    if sure == "guess" and "uncertainty" in accepted:
-        found.setdefault("uncertainty", _GUESS)
-    return found
-
-
-def _read_late(given: Mapping[str, Any]) -> tuple[str, Literal["known", "guess"]]:
+def _take_late(given: dict[str, Any]) -> tuple[str, Literal["known", "guess"]]:
     """How late sales come: the span, and whether it is a guess, as "about 2 days" is."""
-    text = given["late"]
+    text = given.pop("late")
     if "mean_delay" in given:
         raise InvalidInput("say how late sales come by late or by mean_delay, not by both.")
     if not isinstance(text, str) or not text.strip():
@@ -261,12 +231,11 @@ def _read_late(given: Mapping[str, Any]) -> tuple[str, Literal["known", "guess"]
 def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str, Any]:
     for name in given:
         known_name(name, _OF_MARKETS, "parameter of switchback")
-    found = {"horizon": USUAL_HORIZON, **given}
+    found = {"horizon": _USUAL_HORIZON, **given}
     if "late" in found:
-        found["mean_delay"], found["sure"] = _read_late(given)
-        del found["late"]
+        found["mean_delay"], found["sure"] = _take_late(found)
     if "mean_delay" not in found:
-        found = {"sure": "guess", **found, "mean_delay": USUAL_DELAY}
+        found = {"sure": "guess", **found, "mean_delay": _USUAL_DELAY}
     found.setdefault("sure", "known")
     for name in ("horizon", "mean_delay"):
         if isinstance(found[name], str):
@@ -366,17 +335,15 @@ def _read_align(value: Any, info: ValidationInfo) -> str | int | None:
             f"align is 'week' (for hours, days and weeks) or a number of buckets, not {value!r}."
         )
     aligned = whole_number(value, "align", at_least=2)
-    if aligned > 10_000:
-        raise InvalidInput("align is at most 10,000 buckets.")
+    if aligned > _MAX_ALIGN:
+        raise InvalidInput(f"align is at most {_MAX_ALIGN:,} buckets.")
     return aligned
 
 
 def _read_seed(value: object) -> int:
-    if value is None:
-        return secrets.randbits(32)
-    seed = whole_number(value, "the seed")
-    if seed >= 2**53:
-        raise InvalidInput(f"the seed is at most {2**53 - 1}.")
+    seed = secrets.randbits(32) if value is None else whole_number(value, "the seed")
+    if seed > _MAX_SEED:
+        raise InvalidInput(f"the seed is at most {_MAX_SEED}.")
     return seed
 
 
@@ -388,17 +355,17 @@ def _read_status_quo(value: Any, info: ValidationInfo) -> str:
 
 def _read_history(value: Any, info: ValidationInfo) -> tuple[Observation, ...]:
     known = info.data
-    needed = {"options", "every", "start", "status_quo", "expected_rounds"}
-    if not value or not needed <= set(known):
+    if not value or not {"options", "every", "start", "status_quo", "expected_rounds"} <= set(
+        known
+    ):
         return ()  # nothing is given, or something else is refused already
-    each_bucket = known.get("policy") != SWITCHBACK
-    return read_past_rows(
+    return read_history(
         value,
         known["options"],
         known["status_quo"],
         Buckets(known["every"], known.get("zone", "UTC"), known["start"]),
         known.get("regions", ()),
-        expected_rounds=known["expected_rounds"] if each_bucket else None,
+        expected_rounds=None if known.get("policy") == SWITCHBACK else known["expected_rounds"],
     )
 
 
@@ -406,10 +373,13 @@ def _or_null(*schemas: dict[str, Any]) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [*schemas, {"type": "null"}]})
 
 
+def _whole(minimum: int, maximum: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": minimum, "maximum": maximum}
+
+
 _SPAN = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
 _SHARES = {"type": "object", "additionalProperties": {"type": "number"}}
 _PAST_ROWS = {"type": "array", "items": {"type": "object", "required": ["bucket"]}}
-_WHOLE = {"type": "integer", "minimum": 2, "maximum": 10_000}
 
 
 class CampaignConfig(BaseModel):
@@ -435,9 +405,9 @@ class CampaignConfig(BaseModel):
     options: Annotated[tuple[str, ...], BeforeValidator(_read_options)] = Field(
         min_length=2, max_length=100, description="The options.", examples=[["red", "blue"]]
     )
-    every: Annotated[Every, BeforeValidator(_read_every)] = Field(
-        "day", description="What a bucket is: hour, day, week or number; by default day."
-    )
+    every: Annotated[
+        Every, BeforeValidator(lambda value: known_name(value, KINDS, "kind of bucket"))
+    ] = Field("day", description="What a bucket is: hour, day, week or number; by default day.")
     expected_rounds: Annotated[int, BeforeValidator(_read_rounds), _CHANGEABLE] = Field(
         ge=1, le=MAX_ROUNDS, description="Rounds (visitors, ...) in a bucket."
     )
@@ -494,13 +464,13 @@ class CampaignConfig(BaseModel):
     align: Annotated[
         str | int | None,
         BeforeValidator(_read_align),
-        _or_null({"const": "week"}, _WHOLE),
+        _or_null({"const": "week"}, _whole(2, _MAX_ALIGN)),
         _CHANGEABLE,
     ] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")
     seed: Annotated[
         int,
         BeforeValidator(_read_seed),
-        _or_null({"type": "integer", "minimum": 0, "maximum": 2**53 - 1}),
+        _or_null(_whole(0, _MAX_SEED)),
     ] = Field(None, validate_default=True, description="For policies that draw at random.")
     status_quo: Annotated[
         str, PlainValidator(_read_status_quo), WithJsonSchema({"type": "string"})
@@ -521,9 +491,7 @@ class CampaignConfig(BaseModel):
     def read(cls, given: Mapping[str, Any], *, now: datetime | None = None) -> CampaignConfig:
         """Check everything that a campaign is set up with, or refuse it in a sentence.
 
-        Args:
-            given: The fields.
-            now: The start of timed buckets, where none is given.
+        `now` is the start of timed buckets, where none is given.
         """
         given = {"parameters": {}, **given}  # a default is not read, and `switchback` has some
         if given.get("policy") is None:
@@ -555,12 +523,11 @@ class CampaignConfig(BaseModel):
             )
         try:
             self.build_policy().ask()
+        except InvalidInput:
+            raise
         except (TypeError, ValueError, ArithmeticError, MemoryError, RecursionError) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise InvalidInput(
-                f"the policy cannot be built with these parameters: {error}."
-            ) from None
+            text = f"the policy cannot be built with these parameters: {error}."
+            raise InvalidInput(text) from None
 
     def changed_by(self, given: Mapping[str, Any]) -> CampaignConfig:
         """The configuration with other values in some fields, read as those of a new campaign are.
@@ -586,8 +553,7 @@ class CampaignConfig(BaseModel):
 
     @property
     def is_market(self) -> bool:
-        """Whether decisions come from the model of markets, `latesum.markets`, and not from a
-        policy."""
+        """Whether the model of markets decides, `latesum.markets`, and not a policy."""
         return self.policy == SWITCHBACK
 
     @property
@@ -608,11 +574,8 @@ class CampaignConfig(BaseModel):
     @property
     def note(self) -> str | None:
         """What the campaign does not use of what ran before it; None if it uses all."""
-        if (
-            self.is_market
-            or self.status_quo == "none"
-            or "status_quo" in registry.accepted_parameters(self.policy)
-        ):
+        nothing_ran = self.is_market or self.status_quo == "none"
+        if nothing_ran or "status_quo" in registry.accepted_parameters(self.policy):
             return None
         return (
             f"{self.policy} takes it that nothing ran before the start: what arrives late from "
@@ -668,22 +631,26 @@ class CampaignConfig(BaseModel):
     def build_market(self, first: int = 1, *, rounds_known: bool = True) -> MarketConfig:
         """The configuration of the model of markets.
 
-        Args:
-            first: The bucket that is the model's bucket 0: the first that was asked for.
-            rounds_known: Whether the rounds of buckets are reported.
+        Its bucket 0 is the campaign's `first`, the first that was asked for; `rounds_known` says
+        whether the rounds of buckets are reported.
         """
         from latesum.markets import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 
         given, quo = self.parameters, self.status_quo
-        is_option = quo in self.options
         shape = parse(given["shape"]) if "shape" in given else None
-        pattern, phase = self._pattern(first)
+        pattern: Literal["weekday", "hour", "none"] = "none"
+        phase = 0
+        if self.every in ("day", "hour"):  # demand repeats, and the first bucket lies here in it
+            begin = self.buckets.begin(first).astimezone(ZoneInfo(self.zone))
+            pattern, phase = "weekday", begin.weekday()
+            if self.every == "hour":
+                pattern, phase = "hour", 24 * begin.weekday() + begin.hour
         return MarketConfig(
             self.options,
             given["horizon"],
             self.regions or ("",),
             delay=DelayPrior(given["mean_delay"], given["sure"], shape),
-            status_quo=quo if is_option else NOTHING if quo == "none" else NOT_KNOWN,
+            status_quo=quo if quo in self.options else NOTHING if quo == "none" else NOT_KNOWN,
             pattern=pattern,
             phase=phase,
             holidays=tuple(self.buckets.number(day) - first for day in given.get("holidays", ())),
@@ -697,69 +664,53 @@ class CampaignConfig(BaseModel):
             seed=self.seed,
         )
 
-    def _pattern(self, bucket: int) -> tuple[Literal["weekday", "hour", "none"], int]:
-        """The pattern of demand that repeats, and where in it a bucket lies."""
-        if self.every not in ("day", "hour"):
-            return "none", 0
-        begin = self.buckets.begin(bucket).astimezone(ZoneInfo(self.zone))
-        if self.every == "day":
-            return "weekday", begin.weekday()
-        return "hour", 24 * begin.weekday() + begin.hour
-
     def to_json(self) -> dict[str, Any]:
         """As plain values, as stores keep it; spans of time are in seconds."""
         saved = {name: getattr(self, name) for name in type(self).model_fields}
-        completeness = self.completeness
-        return {
-            **saved,
-            "options": list(self.options),
-            "regions": list(self.regions),
-            "range": list(self.range),
-            "start": None if self.start is None else self.start.isoformat(),
-            "settling_time": self.settling_time.total_seconds(),
-            "max_lateness": None
-            if self.max_lateness is None
-            else self.max_lateness.total_seconds(),
-            "completeness": completeness.total_seconds()
-            if isinstance(completeness, timedelta)
-            else completeness and [[age.total_seconds(), share] for age, share in completeness],
-            "history": [list(row[:5]) for row in self.history],
-        }
+        for name in ("options", "regions", "range"):
+            saved[name] = list(saved[name])
+        for name in ("settling_time", "max_lateness", "completeness"):
+            if isinstance(saved[name], timedelta):
+                saved[name] = saved[name].total_seconds()
+        if self.curve is not None:
+            saved["completeness"] = [[age.total_seconds(), share] for age, share in self.curve]
+        saved["start"] = None if self.start is None else self.start.isoformat()
+        saved["history"] = [list(row[:5]) for row in self.history]
+        return saved
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> CampaignConfig:
         """The opposite of `to_json`; nothing is checked again, since time zones and policies
         change."""
-        start, curve = saved["start"], saved["completeness"]
-        read: dict[str, Any] = {
-            "options": tuple(saved["options"]),
-            "regions": tuple(saved["regions"]),
-            "range": tuple(saved["range"]),
-            "start": None if start is None else datetime.fromisoformat(start),
-            "settling_time": _seconds(saved["settling_time"]),
-            "max_lateness": _seconds(saved["max_lateness"]),
-            "completeness": tuple((timedelta(seconds=age), share) for age, share in curve)
-            if isinstance(curve, list)
-            else _seconds(curve),
-            "history": tuple(map(_past_row, saved["history"])),
-        }
-        return cls.model_construct(**{**saved, **read})
+        read = dict(saved)
+        for name in ("options", "regions", "range"):
+            read[name] = tuple(saved[name])
+        for name in ("settling_time", "max_lateness", "completeness"):
+            if isinstance(saved[name], int | float):
+                read[name] = timedelta(seconds=saved[name])
+        if isinstance(saved["completeness"], list):
+            curve = saved["completeness"]
+            read["completeness"] = tuple((timedelta(seconds=age), share) for age, share in curve)
+        start = saved["start"]
+        read["start"] = None if start is None else datetime.fromisoformat(start)
+        read["history"] = tuple(
+            Observation(
+                region,
+                bucket,
+                rounds,
+                shown_of(shown),
+                total,
+                "pending" if total is None else "known",
+            )
+            for region, bucket, rounds, shown, total in saved["history"]
+        )
+        return cls.model_construct(**read)
 
 
 #: The fields that can be changed while a campaign runs.
 CHANGEABLE = tuple(
     name for name, field in CampaignConfig.model_fields.items() if _CHANGEABLE in field.metadata
 )
-
-
-def _seconds(value: float | None) -> timedelta | None:
-    return None if value is None else timedelta(seconds=value)
-
-
-def _past_row(saved: Sequence[Any]) -> Observation:
-    region, bucket, rounds, shown, total = saved
-    state: Literal["known", "pending"] = "pending" if total is None else "known"
-    return Observation(region, bucket, rounds, shown_of(shown), total, state)
 
 
 def _refusal(error: ValidationError) -> InvalidInput:
@@ -773,7 +724,7 @@ def _refusal(error: ValidationError) -> InvalidInput:
             return refusal
     if problem["type"] == "missing":
         missing = f"{field} is missing: {fields[field].description}"
-        return InvalidInput(DATED if field == "time_basis" else missing, field=field)
+        return InvalidInput(_DATED if field == "time_basis" else missing, field=field)
     if problem["type"] == "value_error":
         return InvalidInput(str(problem["ctx"]["error"]), field=field)
     return InvalidInput(f"{field} cannot be {shortened(repr(problem['input']))}.", field=field)

@@ -1,7 +1,7 @@
-"""The database of a store: where it is, how it is connected to, and which tables it has.
+"""The database of a store: where it is, its tables, and how it is connected to.
 
-Connections are set up for durable, short write transactions. On opening, the tables are made if
-there are none.
+The tables are campaigns, one log for all that happens to them, and what the service keeps; they are
+made on opening if there are none. Connections are set up for durable, short write transactions.
 """
 
 from __future__ import annotations
@@ -13,48 +13,140 @@ import sys
 import time
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy import (
+    DDL,
+    Column,
+    Connection,
+    Engine,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 
 from latesum import _extras
 from latesum._checks import InvalidInput
-from latesum.campaigns.schema import SCHEMA_VERSION, campaigns, metadata, schema
 
 #: Set to a PostgreSQL address to keep campaigns there.
-DATABASE_VARIABLE = "LATESUM_DATABASE_URL"
+_DATABASE_VARIABLE = "LATESUM_DATABASE_URL"
 #: Set to a folder to keep the SQLite file there.
 FOLDER_VARIABLE = "LATESUM_DATA_DIR"
 #: How long a writer waits for another one.
-BUSY_SECONDS = 30
+_BUSY_SECONDS = 30
 _ADVISORY_LOCK = 7_153_001  # any number; all processes of latesum take the same one
+#: The version of the tables; a store of another version is refused.
+_VERSION = 1
+
+metadata = MetaData()
+
+# One row: the version of the tables.
+_schema = Table("schema", metadata, Column("version", Integer, primary_key=True))
+
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("created_at", String(32), nullable=False),
+    Column("config", Text, nullable=False),
+    # The sequence of the newest event. Writers lock this row, so that events follow each other.
+    Column("head", Integer, nullable=False),
+    # The sequence of the event by which the campaign was put into the archive, while it is there.
+    Column("archived", Integer),
+    # Of a campaign that was deleted: when, by whom and why, as JSON. Its log is gone.
+    Column("deleted", Text),
+)
+
+log = Table(
+    "log",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaigns.id"), primary_key=True),
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("at", String(32), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("bucket", Integer),
+    Column("body", Text, nullable=False),
+    # Empty in a campaign without regions, and if the event is about all.
+    Column("region", String(64), nullable=False, server_default=text("''")),
+)
+# One decision for a bucket of a region, however many processes ask at once. It is written out
+# because the condition of an `Index` would load the dialect of PostgreSQL at every start.
+event.listen(
+    log,
+    "after_create",
+    DDL(
+        "CREATE UNIQUE INDEX one_decision_for_a_bucket ON log (campaign, region, bucket) "
+        "WHERE kind = 'decision'"
+    ),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("scope", String(16), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("revoked_at", String(32)),
+)
+
+# Who has logged in to the page, until they log out: then the row is gone.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("token", String(16), ForeignKey("tokens.id"), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("expires_at", String(32), nullable=False),
+)
+
+# Where alerts are sent. The secret signs them, so it is kept as it is.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("address", Text, nullable=False),
+    Column("secret", String(64), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("created_by", String(64), nullable=False),
+    Column("removed_at", String(32)),
+    # What was last delivered of each campaign, as JSON; while that differs from how they are, it
+    # is sent again.
+    Column("delivered", Text, nullable=False, server_default=text("'{}'")),
+)
 
 
 def data_folder() -> Path:
     """The user's folder for data, as the system has it."""
-    chosen = os.environ.get(FOLDER_VARIABLE)
-    if chosen:
+    if chosen := os.environ.get(FOLDER_VARIABLE):
         return Path(chosen)
     if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-        return (Path(base) if base else Path.home() / "AppData" / "Local") / "latesum"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "latesum"
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "latesum"
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "latesum"
 
 
-def default_url() -> str:
-    """The address of the store: `LATESUM_DATABASE_URL`, or a file in the user's data folder."""
-    return os.environ.get(DATABASE_VARIABLE) or f"sqlite:///{data_folder() / 'campaigns.db'}"
-
-
-def checked_url(given: str | Path) -> URL:
-    """The address of a store; a path means an SQLite file."""
-    address = str(given)
-    if "://" not in address:
-        address = f"sqlite:///{address}"
+def checked_url(given: str | Path | None) -> URL:
+    """The address of a store; a path means an SQLite file, None the user's own store."""
+    if given is None:
+        given = os.environ.get(_DATABASE_VARIABLE) or data_folder() / "campaigns.db"
+    address = str(given) if "://" in str(given) else f"sqlite:///{given}"
     try:
         url = make_url(address)
     except ArgumentError:
@@ -75,9 +167,9 @@ def checked_url(given: str | Path) -> URL:
 
 def is_read_only(url: URL) -> bool:
     """Whether an address is that of an SQLite file that is there and cannot be written."""
-    if url.drivername != "sqlite" or not url.database:
+    if url.drivername != "sqlite":
         return False
-    file = Path(url.database).absolute()
+    file = Path(str(url.database)).absolute()
     # Whether it is there is asked first: another process may make it between the questions.
     return file.exists() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
@@ -87,60 +179,50 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
 
     Its errors go to logs, so they never hold the parameters of a statement: some are secrets.
     """
-    try:
-        if url.drivername == "sqlite" and read_only:
-            place = Path(str(url.database)).absolute()
-            waiting = place.with_name(place.name + "-wal")
-            if waiting.exists() and waiting.stat().st_size:
-                raise InvalidInput(
-                    f"{place} can only be read, and {waiting.name} beside it holds what was "
-                    "written "
-                    "last; copy both to a place where they can be written, and open the copy."
-                )
-            # No one can write to it, so that SQLite needs no files beside it to be safe.
-            file = place.as_uri() + "?mode=ro&immutable=1"
-            return create_engine(
-                "sqlite://",
-                creator=lambda: sqlite3.connect(file, uri=True, check_same_thread=False),
-                poolclass=NullPool,
-                hide_parameters=True,
-            )
-        if url.drivername == "sqlite":
-            engine = create_engine(
-                url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True
-            )
-            event.listen(engine, "connect", _set_up_sqlite)
-            event.listen(engine, "begin", _begin_sqlite)
-            return engine
+    if url.drivername != "sqlite":
         return create_engine(url, pool_pre_ping=True, hide_parameters=True)
-    except (NoSuchModuleError, ImportError) as error:  # pragma: no cover - checked before
-        raise InvalidInput(f"the store cannot be opened: {error}.") from None
+    if not read_only:
+        engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    place = Path(str(url.database)).absolute()
+    waiting = place.with_name(place.name + "-wal")
+    if waiting.exists() and waiting.stat().st_size:
+        raise InvalidInput(
+            f"{place} can only be read, and {waiting.name} beside it holds what was written last; "
+            "copy both to a place where they can be written, and open the copy."
+        )
+    # No one can write to it, so that SQLite needs no files beside it to be safe.
+    file = place.as_uri() + "?mode=ro&immutable=1"
+    return create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(file, uri=True, check_same_thread=False),
+        poolclass=NullPool,
+        hide_parameters=True,
+    )
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions are begun below, not by the driver
-    connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
-    _use_write_ahead_log(connection)
-    connection.execute("PRAGMA synchronous = FULL")  # what is acknowledged survives a power cut
-    connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Let readers never block the writer.
+    """Durable transactions, in which readers never block the writer.
 
     Where several processes change a new file to this journal at once, SQLite refuses all but one of
     them without waiting, whatever the busy timeout: each holds a lock for reading that the others
     would have to wait for. So it is tried again.
     """
-    last = time.monotonic() + BUSY_SECONDS
+    connection.isolation_level = None  # transactions are begun below, not by the driver
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
+    last = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            return
+            break
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
                 raise
         time.sleep(random.uniform(0.005, 0.05))  # at random, so that two do not meet again
+    connection.execute("PRAGMA synchronous = FULL")  # what is acknowledged survives a power cut
+    connection.execute("PRAGMA foreign_keys = ON")
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -164,20 +246,20 @@ def make_tables(engine: Engine, *, read_only: bool = False) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
         if not _has_tables(connection):  # otherwise another process was faster
             metadata.create_all(connection)
-            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
+            connection.execute(_schema.insert().values(version=_VERSION))
 
 
 def _has_tables(connection: Connection) -> bool:
     """Whether a store has its tables; refused where they are not of this version."""
     there = inspect(connection)
-    if not there.has_table(schema.name):
+    if not there.has_table(_schema.name):
         if there.has_table(campaigns.name):
             raise InvalidInput("this store was written by a latesum before 1.0; begin a new one.")
         return False
-    version = connection.execute(select(schema.c.version)).scalar()
-    if version != SCHEMA_VERSION:
+    version = connection.execute(select(_schema.c.version)).scalar()
+    if version != _VERSION:
         raise InvalidInput(
             f"this store was written by another latesum (schema {version}, this one knows "
-            f"{SCHEMA_VERSION}); use that one."
+            f"{_VERSION}); use that one."
         )
     return True

@@ -13,21 +13,20 @@ from latesum.campaigns.deciding import Replay, carry, decide
 from latesum.campaigns.state import CampaignState, Decision, Event, decision_of
 from latesum.campaigns.store import Store
 
-EXPORT_VERSION = 1
+_VERSION = 1
 
 
 def export_campaigns(store: Store, name: str | None = None) -> dict[str, Any]:
     """A campaign with its whole log, or all of a store, as plain values."""
-    found = store.campaigns() if name is None else [store.find(name)]
     return {
-        "latesum_campaigns": EXPORT_VERSION,
+        "latesum_campaigns": _VERSION,
         "campaigns": [
             {
                 "created_at": each.created_at.isoformat(),
                 "config": store.config(each.id),
                 "log": [[event.at.isoformat(), *event[2:]] for event in store.log(each.id)],
             }
-            for each in found
+            for each in (store.campaigns() if name is None else [store.find(name)])
         ],
     }
 
@@ -38,17 +37,17 @@ def read_export(text: str) -> list[dict[str, Any]]:
         found = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidInput(f"the file is not JSON: {error}.") from None
-    if isinstance(found, dict) and found.get("latesum_campaigns") == EXPORT_VERSION:
-        campaigns = found.get("campaigns")
-        keys = {"created_at", "config", "log"}
-        if isinstance(campaigns, list) and all(
-            isinstance(each, dict) and keys <= each.keys() for each in campaigns
-        ):
-            return campaigns
-    raise InvalidInput(
-        "this is not an export of a version that this latesum reads; `latesum campaign export` "
-        "makes one."
-    )
+    whole = found if isinstance(found, dict) else {}
+    keys = {"created_at", "config", "log"}
+    campaigns: Any = whole.get("campaigns")
+    known = whole.get("latesum_campaigns") == _VERSION and isinstance(campaigns, list)
+    if not known or not all(isinstance(each, dict) and keys <= each.keys() for each in campaigns):
+        raise InvalidInput(
+            "this is not an export of a version that this latesum reads; `latesum campaign "
+            "export` makes one."
+        )
+    exported: list[dict[str, Any]] = campaigns
+    return exported
 
 
 def exported_log(exported: dict[str, Any]) -> list[Event]:
@@ -90,22 +89,20 @@ def replay_log(config: CampaignConfig, events: Iterable[Event]) -> list[tuple[De
     choices: dict[str, Decision] = {}
     together: int | None = None  # all regions are decided together, and written one by one
     for event in events:
-        if event.kind != "decision" or event.body["source"] in ("reported", "finished"):
-            together = None  # what was seen, not decided
-        else:
+        source = event.body["source"] if event.kind == "decision" else "reported"
+        if source not in ("reported", "finished"):  # these were seen, not decided
             taken = decision_of(event, state.config.options)
-            if taken.source == "carried":
-                together = None
-                choice = carry(state.parts[event.region], taken.bucket, event.at)
-            else:
-                if together != taken.bucket:
-                    choices = decide(state, taken.bucket, event.at, replay)
-                together = taken.bucket
-                choice = choices[event.region]
-            then, now = (
-                (each.arm, each.purpose, each.source, each.number) for each in (taken, choice)
-            )
-            if then != now:
-                found.append((taken, choice))
+            if source == "carried":
+                choices = {event.region: carry(state.parts[event.region], taken.bucket, event.at)}
+            elif together != taken.bucket:
+                choices = decide(state, taken.bucket, event.at, replay)
+            now = choices[event.region]
+            if _substance(taken) != _substance(now):
+                found.append((taken, now))
+        together = event.bucket if source not in ("reported", "finished", "carried") else None
         state.apply(event)
     return found
+
+
+def _substance(decision: Decision) -> tuple[object, ...]:
+    return decision.arm, decision.purpose, decision.source, decision.number

@@ -10,7 +10,7 @@ The contract, which one test case holds over every store:
 4.  A block that has ended is durable: it outlives `kill -9` of its process at once.
 5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
 6.  A campaign that was deleted says who did it. Its name and number are never used again.
-7.  Any number of processes may have the store open; opening brings its tables up to date once.
+7.  Any number of processes may have the store open; opening makes its tables once.
 """
 
 from __future__ import annotations
@@ -27,36 +27,34 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
-from latesum.campaigns import schema
 from latesum.campaigns.database import (
     FOLDER_VARIABLE,
+    campaigns,
     checked_url,
-    default_url,
     is_read_only,
+    log,
     make_engine,
     make_tables,
 )
 from latesum.campaigns.state import Event
 from latesum.errors import Deleted, ReadOnly, UnknownCampaign
 
-_campaigns, _log = schema.campaigns, schema.log
 # Made once, because to build a statement takes longer than to run it.
 # The configuration is read apart from the rest: it may have a history of 10,000 rows.
-_LISTED = select(*(column for column in _campaigns.c if column.name != "config"))
-_HEAD = _LISTED.where(_campaigns.c.id == bindparam("of"))
-_CONFIG = select(_campaigns.c.config).where(_campaigns.c.id == bindparam("of"))
+_LISTED = select(*(column for column in campaigns.c if column.name != "config"))
+_HEAD = _LISTED.where(campaigns.c.id == bindparam("of"))
 _HEAD_LOCKED = _HEAD.with_for_update()
-_SET_HEAD = (
-    update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
+_CONFIG = select(campaigns.c.config).where(campaigns.c.id == bindparam("of"))
+_SET = update(campaigns).where(campaigns.c.id == bindparam("of"))
+_SET_HEAD = _SET.values(head=bindparam("newest"))
+_APPEND = insert(log)
+_LOG_AFTER = (
+    select(log)
+    .where(log.c.campaign == bindparam("of"), log.c.sequence > bindparam("after"))
+    .order_by(log.c.sequence)
 )
 #: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
 _FULL_DISK = 100_000
-_APPEND = insert(_log)
-_LOG_AFTER = (
-    select(_log)
-    .where(_log.c.campaign == bindparam("of"), _log.c.sequence > bindparam("after"))
-    .order_by(_log.c.sequence)
-)
 
 
 class Stored(NamedTuple):
@@ -86,18 +84,16 @@ class Store:
     """
 
     def __init__(self, url: str | Path | None = None, *, read_only: bool | None = None) -> None:
-        self.url = checked_url(default_url() if url is None else url)
+        self.url = checked_url(url)
         #: Whether nothing can be written, as of a backup on a disk that is read only.
         self.read_only = is_read_only(self.url) if read_only is None else read_only
-        if self.url.drivername == "sqlite" and self.url.database and not self.read_only:
-            folder = Path(self.url.database).absolute().parent
+        if self._folder is not None and not self.read_only:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
+                self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise InvalidInput(
-                    f"the folder {folder} cannot be made: {error.strerror}. Keep campaigns "
-                    "elsewhere, "
-                    f"by --store or ${FOLDER_VARIABLE}."
+                    f"the folder {self._folder} cannot be made: {error.strerror}. Keep campaigns "
+                    f"elsewhere, by --store or ${FOLDER_VARIABLE}."
                 ) from None
         self.engine = make_engine(self.url, read_only=self.read_only)
         try:
@@ -107,21 +103,24 @@ class Store:
             raise InvalidInput(f"{self.place} cannot be opened: {self.failure(error)}") from error
 
     @property
+    def _folder(self) -> Path | None:
+        """The folder of an SQLite file; None of PostgreSQL."""
+        is_file = self.url.drivername == "sqlite"
+        return Path(str(self.url.database)).absolute().parent if is_file else None
+
+    @property
     def place(self) -> str:
         """Where the store is, for people; without a password."""
-        if self.url.drivername == "sqlite":
+        if self._folder is not None:
             return str(self.url.database)
         host = self.url.host or self.url.query.get("host") or "this machine"
         return f"PostgreSQL database {self.url.database} on {host}"
 
     def free_bytes(self) -> int | None:
         """The space that is left on the disk of an SQLite file; None of PostgreSQL."""
-        if self.url.drivername != "sqlite" or not self.url.database:
-            return None
-        try:
-            return shutil.disk_usage(Path(self.url.database).absolute().parent).free
-        except OSError:
-            return None
+        with contextlib.suppress(OSError):
+            return None if self._folder is None else shutil.disk_usage(self._folder).free
+        return None
 
     def failure(self, error: DBAPIError) -> str:
         """What the database says is wrong, and what to do about it, in sentences."""
@@ -155,26 +154,32 @@ class Store:
         row = {"name": name, "created_at": _text(at), "config": _json(config), "head": 0}
         try:
             with self._transaction() as connection:
-                connection.execute(insert(schema.campaigns).values(**row))
-                made = _find(connection, name)
-                assert made is not None
+                connection.execute(insert(campaigns).values(**row))
+                made = connection.execute(_LISTED.where(campaigns.c.name == name)).one()
                 writer = Writer(connection, made.id)
                 for event in events:
                     writer.append(event.at, event.kind, event.bucket, event.body, event.region)
                 writer.flush()
         except IntegrityError:
-            with self.engine.connect() as connection:
-                _refuse_deleted(_find_row(connection, name), "; choose another name")
-            raise InvalidInput(
-                f"there is a campaign {name!r} already; choose another name."
-            ) from None
+            try:
+                self.find(name)
+            except Deleted as gone:
+                raise Deleted(f"{gone.message.rstrip('.')}; choose another name.") from None
+            text = f"there is a campaign {name!r} already; choose another name."
+            raise InvalidInput(text) from None
         return self.find(name)
 
     def campaigns(self) -> list[Stored]:
         """All campaigns, oldest first; those that were deleted are left out."""
-        query = _LISTED.where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
+        return [_stored(row) for row in self._listed() if row.deleted is None]
+
+    def tombstones(self) -> list[str]:
+        """What became of the campaigns that were deleted, a sentence for each."""
+        return [_epitaph(row) for row in self._listed() if row.deleted is not None]
+
+    def _listed(self) -> list[Any]:
         with self.engine.connect() as connection:
-            return [_stored(row) for row in connection.execute(query)]
+            return list(connection.execute(_LISTED.order_by(campaigns.c.id)))
 
     def config(self, campaign: int) -> dict[str, Any]:
         """What a campaign was created with, as JSON values."""
@@ -183,34 +188,24 @@ class Store:
         config: dict[str, Any] = json.loads(found)
         return config
 
-    def check_there(self, campaign: int) -> None:
-        """Raise `Deleted` if a campaign was deleted."""
-        with self.engine.connect() as connection:
-            _refuse_deleted(connection.execute(_HEAD, {"of": campaign}).one())
-
-    def tombstones(self) -> list[str]:
-        """What became of the campaigns that were deleted, a sentence for each."""
-        query = _LISTED.where(_campaigns.c.deleted.is_not(None))
-        with self.engine.connect() as connection:
-            return [_epitaph(row) for row in connection.execute(query.order_by(_campaigns.c.id))]
-
     def find(self, name: str) -> Stored:
         """The campaign of this name."""
         with self.engine.connect() as connection:
-            found = _find(connection, name)
-        if found is None:
-            names = [each.name for each in self.campaigns()]
-            if not names:
-                raise UnknownCampaign(
-                    f"there is no campaign {name!r}, nor any other, in {self.place}; "
-                    "`latesum campaign new` makes one."
-                )
-            try:
-                known_name(name, names, "campaign")
-            except InvalidInput as refusal:
-                raise UnknownCampaign(str(refusal)) from None
-        assert found is not None
-        return found
+            row = connection.execute(_LISTED.where(campaigns.c.name == name)).one_or_none()
+        if row is not None:
+            _refuse_deleted(row)
+            return _stored(row)
+        names = [each.name for each in self.campaigns()]
+        if not names:
+            raise UnknownCampaign(
+                f"there is no campaign {name!r}, nor any other, in {self.place}; "
+                "`latesum campaign new` makes one."
+            )
+        try:
+            known_name(name, names, "campaign")
+        except InvalidInput as refusal:
+            raise UnknownCampaign(str(refusal)) from None
+        return self.find(name)  # another process has just made it
 
     def log(self, campaign: int, after: int = 0) -> list[Event]:
         """The events of a campaign with a sequence above `after`."""
@@ -218,7 +213,7 @@ class Store:
             return _read_log(connection, campaign, after)
 
     def head(self, campaign: int) -> int:
-        """The sequence of the newest event of a campaign."""
+        """The sequence of the newest event of a campaign; refused if it was deleted."""
         with self.engine.connect() as connection:
             row = connection.execute(_HEAD, {"of": campaign}).one()
         _refuse_deleted(row)
@@ -254,8 +249,7 @@ class Writer:
     """
 
     def __init__(self, connection: Connection, campaign: int) -> None:
-        self._connection = connection
-        self._campaign = campaign
+        self._connection, self._campaign = connection, campaign
         self._appended: list[Event] = []
         # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file
         # already.
@@ -279,81 +273,63 @@ class Writer:
 
     def flush(self) -> None:
         """Write what was appended; `Store.writing` does it at the end of the block."""
-        if self._appended:
-            rows = [
-                {
-                    "campaign": self._campaign,
-                    "sequence": event.sequence,
-                    "at": _text(event.at),
-                    "kind": event.kind,
-                    "bucket": event.bucket,
-                    "body": _json(event.body),
-                    "region": event.region,
-                }
-                for event in self._appended
-            ]
-            self._connection.execute(_APPEND, rows)
-            self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
-            for event in self._appended:
-                self._mark(event)
-            self._appended = []
-
-    def _mark(self, event: Event) -> None:
-        """Keep at the campaign what must be known without its log."""
-        if event.kind == "archive":
-            self._set(archived=event.sequence)
-        elif event.kind == "reopen":
-            self._set(archived=None)
+        if not self._appended:
+            return
+        rows = [
+            {
+                **event._asdict(),
+                "campaign": self._campaign,
+                "at": _text(event.at),
+                "body": _json(event.body),
+            }
+            for event in self._appended
+        ]
+        self._connection.execute(_APPEND, rows)
+        self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
+        for event in self._appended:
+            if event.kind in ("archive", "reopen"):  # to be known without the log
+                self._set(archived=event.sequence if event.kind == "archive" else None)
+        self._appended = []
 
     def _set(self, **values: Any) -> None:
-        self._connection.execute(
-            update(_campaigns).where(_campaigns.c.id == self._campaign).values(**values)
-        )
+        self._connection.execute(_SET.values(**values), {"of": self._campaign})
 
     def delete(self, at: datetime, user: str, reason: str) -> None:
         """Delete the campaign's log and config; when, by whom and why stays."""
         self.flush()
         said = {"at": _text(at), "user": user, "reason": reason, "events": self.head}
-        self._connection.execute(delete(_log).where(_log.c.campaign == self._campaign))
+        self._connection.execute(delete(log).where(log.c.campaign == self._campaign))
         self._set(config="{}", archived=None, deleted=_json(said))
 
 
 def _read_log(connection: Connection, campaign: int, after: int) -> list[Event]:
-    asked = {"of": campaign, "after": after}
-    return [_event(row) for row in connection.execute(_LOG_AFTER, asked)]
+    return [
+        Event(
+            row.sequence,
+            datetime.fromisoformat(row.at),
+            row.kind,
+            row.bucket,
+            json.loads(row.body),
+            row.region,
+        )
+        for row in connection.execute(_LOG_AFTER, {"of": campaign, "after": after})
+    ]
 
 
-def _find_row(connection: Connection, name: str) -> Any:
-    return connection.execute(_LISTED.where(_campaigns.c.name == name)).one_or_none()
-
-
-def _find(connection: Connection, name: str) -> Stored | None:
-    row = _find_row(connection, name)
-    _refuse_deleted(row)
-    return None if row is None else _stored(row)
-
-
-def _refuse_deleted(row: Any, advice: str = "") -> None:
-    if row is not None and row.deleted is not None:
-        raise Deleted(f"{_epitaph(row)}{advice}.")
+def _refuse_deleted(row: Any) -> None:
+    if row.deleted is not None:
+        raise Deleted(f"{_epitaph(row)}.")
 
 
 def _epitaph(row: Any) -> str:
     said = json.loads(row.deleted)
-    return (
-        f"campaign {row.name!r} was deleted on {said['at'][:10]} by {said['user']}: "
-        f"{said['reason']}"
-    ).rstrip(".")
+    who = f"was deleted on {said['at'][:10]} by {said['user']}"
+    return f"campaign {row.name!r} {who}: {said['reason']}".rstrip(".")
 
 
 def _stored(row: Any) -> Stored:
     created, archived = datetime.fromisoformat(row.created_at), row.archived is not None
     return Stored(row.id, row.name, created, row.head, archived)
-
-
-def _event(row: Any) -> Event:
-    at = datetime.fromisoformat(row.at)
-    return Event(row.sequence, at, row.kind, row.bucket, json.loads(row.body), row.region)
 
 
 def _text(at: datetime) -> str:

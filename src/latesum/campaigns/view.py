@@ -15,10 +15,10 @@ from scipy.special import ndtri
 
 from latesum import _render
 from latesum._render import counted, new_table
+from latesum.campaigns.actions import describe_event
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import say_late
-from latesum.campaigns.describing import action_sentence
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
 from latesum.campaigns.knowledge import Knowledge, MarketKnowledge, deviation
 from latesum.campaigns.rows import shown_text
@@ -287,7 +287,7 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
         timeline=timeline,
         data=_data_sentence(timeline),
         gain=_gain(timeline, options),
-        actions=[action_sentence(each, config) for each in state.actions[-8:]],
+        actions=[describe_event(each, config) for each in state.actions[-8:]],
         explanation=known.sentences(level),
         level=level,
         range=config.range,

@@ -64,7 +64,7 @@ def explain(
 
 def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
     """Everything that happened: decisions, totals, revisions, operator actions."""
-    from latesum.campaigns.describing import describe_event
+    from latesum.campaigns.actions import describe_event
 
     with opened(campaign) as found:
         config = found.current_config()

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
 from latesum._checks import InvalidInput, known_name, shortened
-from latesum.campaigns import schema
+from latesum.campaigns import database
 from latesum.campaigns.store import Store
 
 Scope = Literal["read", "record", "operate", "admin"]
@@ -30,15 +30,15 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 #: Sessions of one token; of more, the oldest end.
 MAX_SESSIONS = 20
 
-_token, _session = schema.tokens.c, schema.sessions.c
+_token, _session = database.tokens.c, database.sessions.c
 # Made once, because to build a statement takes longer than to run it.
 _TOKENS = select(_token.id, _token.name, _token.scope, _token.created_at, _token.revoked_at)
 _BY_HASH = _TOKENS.where(_token.hash == bindparam("hash"), _token.revoked_at.is_(None))
 _LIVING = (_session.expires_at > bindparam("now"), _token.revoked_at.is_(None))
-_BY_SESSION = _TOKENS.join(schema.sessions).where(_session.hash == bindparam("hash"), *_LIVING)
+_BY_SESSION = _TOKENS.join(database.sessions).where(_session.hash == bindparam("hash"), *_LIVING)
 _SESSIONS = (
     select(_session.id, _token.name, _session.token, _session.created_at, _session.expires_at)
-    .join(schema.tokens)
+    .join(database.tokens)
     .where(*_LIVING)
     .order_by(_session.created_at, _session.id)
 )
@@ -136,14 +136,14 @@ class Tokens:
         with writing(self._store) as connection:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("LOCK TABLE tokens IN EXCLUSIVE MODE")
-            if connection.execute(select(func.count()).select_from(schema.tokens)).scalar():
+            if connection.execute(select(func.count()).select_from(database.tokens)).scalar():
                 return None
             return self._insert(connection, "first", "admin")
 
     def _insert(self, connection: Connection, name: str, scope: str) -> str:
         secret = "latesum_" + secrets.token_urlsafe(32)
         row = {"id": secrets.token_hex(4), "name": name, "scope": scope, "created_at": now_text()}
-        connection.execute(insert(schema.tokens).values(**row, hash=hash_of(secret)))
+        connection.execute(insert(database.tokens).values(**row, hash=hash_of(secret)))
         return secret
 
     def all(self) -> list[Token]:
@@ -169,7 +169,7 @@ class Tokens:
             raise InvalidInput(f"{len(found)} tokens are called {id_or_name!r}; give an id: {ids}.")
         its, now = _token.id == found[0].id, now_text()
         with writing(self._store) as connection:
-            connection.execute(update(schema.tokens).where(its).values(revoked_at=now))
+            connection.execute(update(database.tokens).where(its).values(revoked_at=now))
         return found[0]._replace(revoked_at=datetime.fromisoformat(now))
 
 
@@ -218,9 +218,9 @@ class Sessions:
         row = {"id": secrets.token_hex(4), "token": token.id, "hash": hash_of(secret)}
         times = {"created_at": now, "expires_at": ends.isoformat(timespec="microseconds")}
         with writing(self._store) as connection:
-            connection.execute(delete(schema.sessions).where(_session.expires_at < now))
-            connection.execute(delete(schema.sessions).where(its, _session.id.not_in(newest)))
-            connection.execute(insert(schema.sessions).values(**row, **times))
+            connection.execute(delete(database.sessions).where(_session.expires_at < now))
+            connection.execute(delete(database.sessions).where(its, _session.id.not_in(newest)))
+            connection.execute(insert(database.sessions).values(**row, **times))
         return secret
 
     def find(self, secret: str) -> Token | None:
@@ -246,4 +246,4 @@ class Sessions:
             return
         its = or_(_session.hash == hash_of(secret_or_id), _session.id == secret_or_id)
         with writing(self._store) as connection:
-            connection.execute(delete(schema.sessions).where(its))
+            connection.execute(delete(database.sessions).where(its))

@@ -30,7 +30,7 @@ from sqlalchemy import insert, select, update
 
 from latesum import _extras
 from latesum._checks import InvalidInput, known_name, shortened
-from latesum.campaigns import schema
+from latesum.campaigns import database
 from latesum.campaigns.store import Store
 from latesum.service.configuration import Network
 from latesum.service.logs import log
@@ -49,7 +49,7 @@ _NOT_PUBLIC = [
     ipaddress.ip_network(each)
     for each in ("64:ff9b::/96", "fec0::/10", "3fff::/20", "192.0.0.0/24")
 ]
-_webhooks = schema.webhooks
+_webhooks = database.webhooks
 
 
 class Webhook(NamedTuple):

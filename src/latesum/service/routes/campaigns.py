@@ -9,9 +9,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from latesum._checks import InvalidInput
 from latesum._render import finite
+from latesum.campaigns.actions import describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
-from latesum.campaigns.describing import describe_event
 from latesum.campaigns.tables import TableName
 from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import MissingExtra, UnknownCampaign

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from latesum.campaigns.actions import ACTIONS
+from latesum.campaigns.actions import ACTIONS, describe_event
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.describing import describe_event
 from latesum.campaigns.state import Event
 from latesum.errors import UnknownCampaign
 from latesum.files import PRESETS
