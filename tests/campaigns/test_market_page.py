@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from latesum.campaigns import Campaign, Row
-from latesum.campaigns.charts import (
+from latesum.campaigns.deciding import Replay
+from latesum.campaigns.knowledge import knowledge_of
+from latesum.campaigns.static_page import (
     columns_of,
     options_chart,
     pattern_charts,
+    status_section,
     timeline_chart,
     totals_chart,
 )
-from latesum.campaigns.deciding import Replay
-from latesum.campaigns.knowledge import knowledge_of
-from latesum.campaigns.static_page import status_section
 
 SIZES = {"north": 8000, "south": 3000}
 DAYS = 10

@@ -15,6 +15,7 @@ from latesum.files.written import ColumnType, TableOut
 
 TableName = Literal["buckets", "decisions", "estimates"]
 TABLES: tuple[TableName, ...] = ("buckets", "decisions", "estimates")
+#: What columns hold that are no text.
 _TYPES: dict[str, ColumnType] = {
     **dict.fromkeys(("number", "rounds", "rounds_asked", "revisions", "too_late"), "whole"),
     **dict.fromkeys(("buckets", "periods", "block"), "whole"),
@@ -23,33 +24,16 @@ _TYPES: dict[str, ColumnType] = {
     "early": "truth",
     "decided_at": "time",
 }
-
-
-def _named(*columns: str, **others: str) -> dict[str, str]:
-    """Columns, each with the field that it is of: the same, unless another is given."""
-    return {name: others.get(name, name) for name in columns}
-
-
-_BUCKETS = _named(
-    *("bucket", "number", "shown", "decided", "purpose", "source", "rounds", "total", "status"),
-    *("state", "used_total", "share", "revisions", "too_late", "early", "reason"),
-    bucket="label",
-    number="bucket",
+#: The columns; where the field of a record has another name, it stands after a colon.
+_BUCKETS = (
+    "bucket:label number:bucket shown decided purpose source rounds total status state used_total "
+    "share revisions too_late early reason"
 )
-_DECISIONS = _named(
-    *("bucket", "number", "option", "purpose", "source", "rounds_asked", "decided_at"),
-    *("block", "reason"),
-    bucket="label",
-    number="bucket",
-    rounds_asked="rounds",
-    decided_at="at",
-    block="number",
+_DECISIONS = (
+    "bucket:label number:bucket option purpose source rounds_asked:rounds decided_at:at "
+    "block:number reason"
 )
-_ESTIMATES = _named(
-    *("option", "mean", "low", "high", "level", "unit", "buckets", "periods", "rounds"),
-    *("status", "probability_best"),
-    option="name",
-)
+_ESTIMATES = "option:name mean low high level unit buckets periods rounds status probability_best"
 
 
 def decisions_table(state: CampaignState) -> TableOut:
@@ -70,11 +54,9 @@ def buckets_table(status: Status) -> TableOut:
     return _table(_BUCKETS, rows, regional=bool(status.regions))
 
 
-def _table(
-    columns: dict[str, str], rows: Iterable[dict[str, Any]], *, regional: bool = False
-) -> TableOut:
-    names = {**columns, "region": "region"} if regional else columns
+def _table(columns: str, rows: Iterable[dict[str, Any]], *, regional: bool = False) -> TableOut:
+    named = [each.partition(":") for each in [*columns.split(), *["region"] * regional]]
     return TableOut(
-        {name: _TYPES.get(name, "text") for name in names},
-        [tuple(finite(row[field]) for field in names.values()) for row in rows],
+        {name: _TYPES.get(name, "text") for name, _, _ in named},
+        [tuple(finite(row[field or name]) for name, _, field in named) for row in rows],
     )

@@ -6,6 +6,7 @@ JSON is that tree; the terminal and the HTML page render it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -253,33 +254,30 @@ def unreadable_status(name: str, now: datetime, error: Exception) -> Status:
 
 
 def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int | None) -> Status:
-    """The status of a campaign.
+    """The status of a campaign, by what its method knows now.
 
-    Args:
-        known: What its method knows now.
-        now: The time.
-        level: The confidence level of the intervals.
-        free_bytes: The space that is left for its store; None if that is not known.
+    `level` is the confidence level of the intervals, `free_bytes` the space that is left for the
+    store; None if that is not known.
     """
-    state, config = known.state, known.config
+    state, config, names = known.state, known.config, known.config.options
     timeline = _timeline(known, now)
-    names = config.options
     has_quo = config.status_quo in names
     base = names.index(config.status_quo) if has_quo else 0
     winner, why_not = known.winner(level)
-    options = _options(known, timeline, base, winner, level)
-    current = None if state.last is None else state.decisions[state.last]
-    health = find_health(state, now, free_bytes)
-    is_market = isinstance(known, MarketKnowledge)
+
+    def options_in(region: str | None = None) -> list[OptionView]:
+        return _options(known, timeline, base, winner, level, region)
+
+    options, health = options_in(), find_health(state, now, free_bytes)
     return Status(
         name=config.name,
         state=_standing(state),
-        headline=_headline(config, state, current, winner),
+        headline=_headline(state, winner),
         now=now,
         policy=config.policy,
         unit=config.unit,
         every=config.buckets.every,
-        current=current,
+        current=None if state.last is None else state.decisions[state.last],
         options=options,
         winner=winner,
         why_no_winner=why_not,
@@ -294,18 +292,27 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
         expected_rounds=config.expected_rounds,
         status_quo=names[base],
         assumed=not has_quo,
-        worth=find_worth(options, base, _rounds_of_worth(config, timeline, real=is_market), level),
-        regions=_regions(known, timeline, base, winner, level),
+        worth=find_worth(options, base, _usual_rounds(config, timeline), level),
+        regions={
+            region: RegionView(
+                part.decisions[part.last],
+                _standing(part),
+                tuple(names[arm] for arm in sorted(part.removed)),
+                options_in(region),
+            )
+            for region, part in state.parts.items()
+            if region and part.last is not None
+        },
         model=_model(known) if isinstance(known, MarketKnowledge) else None,
     )
 
 
 def _model(known: MarketKnowledge) -> ModelView:
-    found = known.summary
+    found, every = known.summary, known.config.buckets.every
     return ModelView(
         found.delay,
         known.given_delay_text,
-        tuple(say_late(each, known.config.buckets.every) for each in found.late_options),
+        tuple(say_late(each, every) for each in found.late_options),
         tuple(found.pattern),
         found.walk,
         found.noise,
@@ -313,54 +320,32 @@ def _model(known: MarketKnowledge) -> ModelView:
     )
 
 
-def _regions(
-    known: Knowledge, timeline: list[BucketRow], base: int, winner: str | None, level: float
-) -> dict[str, RegionView]:
-    config = known.config
-    found = {}
-    for region, part in known.state.parts.items():
-        if region and part.last is not None:
-            found[region] = RegionView(
-                part.decisions[part.last],
-                _standing(part),
-                tuple(config.options[arm] for arm in sorted(part.removed)),
-                _options(known, timeline, base, winner, level, region),
-            )
-    return found
-
-
 def _timeline(known: Knowledge, now: datetime) -> list[BucketRow]:
+    outliers, origins, first = {}, {}, 0
+    if isinstance(known, MarketKnowledge):
+        outliers, origins = known.summary.outliers, known.summary.origins
+        first = known.first
     rows = []
     for region, part in known.state.parts.items():
         completeness = Completeness(part, now)
-        rows += [_bucket_row(part, completeness, bucket, region) for bucket in part.decisions]
-    if not isinstance(known, MarketKnowledge):
-        return rows
-    found, first = known.summary, known.first
-    outliers = {(region, at + first): off for (region, at), off in found.outliers.items()}
-    origins = {(region, at + first): shares for (region, at), shares in found.origins.items()}
-    return [
-        row._replace(
-            outlier=outliers.get((row.region, row.bucket)),
-            origins=origins.get((row.region, row.bucket)),
-        )
-        for row in rows
-    ]
+        for bucket in part.decisions:
+            row = _bucket_row(part, completeness, bucket)
+            place = region, bucket - first
+            rows.append(row._replace(outlier=outliers.get(place), origins=origins.get(place)))
+    return rows
 
 
-def _bucket_row(
-    state: CampaignState, completeness: Completeness, bucket: int, region: str
-) -> BucketRow:
+def _bucket_row(state: CampaignState, completeness: Completeness, bucket: int) -> BucketRow:
     names, decision, value = state.config.options, state.decisions[bucket], state.value(bucket)
     known, arm = completeness.observation(bucket), state.shown(bucket)
     running = known.state == "pending" and completeness.end(bucket) is None
     return BucketRow(
         bucket=bucket,
         label=decision.label,
-        region=region,
+        region=state.region,
         option=names[arm],
         arm=arm,
-        shown=shown_text(state.shares(bucket), names),
+        shown=shown_text(known.shown, names),
         decided=decision.option,
         purpose=decision.purpose,
         source=decision.source,
@@ -383,28 +368,25 @@ def _options(
     base: int,
     winner: str | None,
     level: float,
-    region: str | None = None,
+    region: str | None,
 ) -> list[OptionView]:
     """The options over all regions, or in one."""
-    parts = known.state.parts
-    here = list(parts.values()) if region is None else [parts[region]]
-    removed = known.state.removed if region is None else parts[region].removed
-    visits = [sum(each) for each in zip(*map(count_visits, here), strict=True)]
+    state = known.state if region is None else known.state.parts[region]
+    visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
     estimates = known.estimates(level, region)
-    leading = known.leading()
+    best = estimates[known.leading()]
     if region is not None:
-        leading = max(estimates, key=lambda each: each.mean or 0.0).arm
+        best = max(estimates, key=lambda each: each.mean or 0.0)
     options = []
-    comparisons = known.comparisons(base, level, region)
-    for estimate, compared in zip(estimates, comparisons, strict=True):
+    for estimate, compared in zip(estimates, known.comparisons(base, level, region), strict=True):
         arm = estimate.arm
         mine = [row for row in timeline if row.arm == arm and region in (None, row.region)]
         status: OptionStatus = "candidate"
-        if arm in removed:
+        if arm in state.removed:
             status = "removed"
         elif estimate.name == winner:
             status = "winner"
-        elif known.is_behind(estimate, estimates[leading], compared.probability_best):
+        elif known.is_behind(estimate, best, compared.probability_best):
             status = "behind"
         options.append(
             OptionView(
@@ -424,33 +406,26 @@ def _options(
     return options
 
 
-def _rounds_of_worth(
-    config: CampaignConfig, timeline: list[BucketRow], *, real: bool
-) -> float | None:
-    """The visitors of `WORTH_DAYS` days, as expected or as they really came; None without dates."""
-    length = config.buckets.length
-    if length is None:
+def _usual_rounds(config: CampaignConfig, timeline: list[BucketRow]) -> float | None:
+    """The visitors of `WORTH_DAYS` days, of a market as they really came; None without dates."""
+    if config.buckets.length is None:
         return None
     usual: float = config.expected_rounds
-    if real:
-        seen: dict[int, int] = {}
+    if config.is_market:
+        seen = Counter[int]()
         for row in timeline:
-            if row.rounds:
-                seen[row.bucket] = seen.get(row.bucket, 0) + row.rounds
-        usual = sum(seen.values()) / len(seen) if seen else usual * max(len(config.regions), 1)
-    return usual * (timedelta(days=WORTH_DAYS) / length)
+            seen[row.bucket] += row.rounds or 0
+        known = [rounds for rounds in seen.values() if rounds]
+        usual = sum(known) / len(known) if known else usual * max(len(config.regions), 1)
+    return usual * (timedelta(days=WORTH_DAYS) / config.buckets.length)
 
 
 def find_worth(
     options: list[OptionView], base: int, rounds: float | None, level: float
 ) -> Worth | None:
-    """What the leading option brings beyond the status quo; None if nothing leads.
+    """What the leading option brings beyond the status quo in so many rounds; None if none leads.
 
-    Args:
-        options: The options, compared.
-        base: The index of the status quo.
-        rounds: The visitors of the time that the worth is for; None if that is not known.
-        level: The confidence level of the interval.
+    `base` is the index of the status quo, `level` the confidence level of the interval.
     """
     quo = options[base]
     rows = [row for row in options if row.mean is not None and row.status != "removed"]
@@ -463,13 +438,12 @@ def find_worth(
     if quo.low == quo.high and best.uplift_low is not None and best.uplift_high is not None:
         # The status quo is the reference of a market's effects: all of the uncertainty is theirs.
         whole = quo.mean * rounds
-        return Worth(
-            best.name, value, best.uplift_low * whole, best.uplift_high * whole, WORTH_DAYS
-        )
-    half = float(ndtri((1 + level) / 2)) * math.hypot(
-        deviation(best.low, best.high, level), deviation(quo.low, quo.high, level)
-    )
-    return Worth(best.name, value, value - half * rounds, value + half * rounds, WORTH_DAYS)
+        low, high = best.uplift_low * whole, best.uplift_high * whole
+    else:
+        deviations = (deviation(each.low, each.high, level) for each in (best, quo))
+        half = float(ndtri((1 + level) / 2)) * math.hypot(*deviations) * rounds
+        low, high = value - half, value + half
+    return Worth(best.name, value, low, high, WORTH_DAYS)
 
 
 def _standing(state: CampaignState) -> CampaignStatus:
@@ -484,45 +458,38 @@ def _standing(state: CampaignState) -> CampaignStatus:
     return "running" if state.paused is None else "paused"
 
 
-def _headline(
-    config: CampaignConfig,
-    state: CampaignState,
-    current: Decision | None,
-    winner: str | None,
-) -> str:
+def _headline(state: CampaignState, winner: str | None) -> str:
+    config, pin, word = state.config, state.pin, state.config.buckets.word
     if state.finished is not None:
         option = config.options[state.finished.body["option"]]
         return f"The campaign is finished with {option}: {state.finished.body['reason']}"
-    if current is None:
+    if state.last is None:
         return "Nothing has been decided yet."
+    current = state.decisions[state.last]
     found = f"The winner is {winner}. " if winner else ""
     if config.regions:
-        regions = [
-            f"{region} shows {part.decisions[part.last].option}"
-            for region, part in state.parts.items()
-            if part.last is not None
-        ]
-        return f"{found}{current.label}: {', '.join(regions)}."
+        newest = [part.decisions[part.last] for part in state.parts.values() if part.last]
+        shown = ", ".join(f"{each.region} shows {each.option}" for each in newest)
+        return f"{found}{current.label}: {shown}."
     label = current.label if config.buckets.timed else f"Bucket {current.label}"
     # The reason of a policy begins with the option; after a renaming it has the old name.
     shown = current.reason
     if not shown.startswith(f"{current.option} "):
         shown = f"{current.option} is shown. {shown}"
-    if state.pin is not None and not state.pin.begun:
-        word = config.buckets.every if config.buckets.timed else "bucket"
-        pinned, span = config.options[state.pin.arm], counted(state.pin.left, word)
-        shown += f" From the next {word} on {pinned} is pinned for {span}: {state.pin.reason}"
+    if pin is not None and not pin.begun:
+        span = f"{config.options[pin.arm]} is pinned for {counted(pin.left, word)}"
+        shown += f" From the next {word} on {span}: {pin.reason}"
     return f"{found}{label}: {shown}"
 
 
 def _data_sentence(timeline: list[BucketRow]) -> str:
     known = [row for row in timeline if row.state == "known"]
-    pending = sum(row.state == "pending" and row.total is None for row in timeline)
-    incomplete = sum(row.state == "pending" and row.total is not None for row in timeline)
+    waiting = [row for row in timeline if row.state == "pending"]
+    incomplete = sum(row.total is not None for row in waiting)
+    pending = len(waiting) - incomplete
     missing = sum(row.state == "missing" for row in timeline)
-    if not known:
-        text = "No total is known yet"
-    else:
+    text = "No total is known yet"
+    if known:
         newest = max(known, key=lambda row: row.bucket)
         are = "total is" if len(known) == 1 else "totals are"
         text = f"{len(known)} {are} known, the newest that of {newest.label}"
@@ -530,8 +497,7 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
     if incomplete:
         text += f", {incomplete} {'are' if incomplete > 1 else 'is'} here and not complete yet"
     text += f", {missing} missing." if missing else "."
-    early = sum(row.early for row in known)
-    if early:
+    if early := sum(row.early for row in known):
         was = "was" if early == 1 else "were"
         text += f" {early} of the known {was} recorded before the bucket had ended, and not since."
     return text
@@ -539,8 +505,8 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
 
 def _gain(timeline: list[BucketRow], options: list[OptionView]) -> float | None:
     """What was gained over showing all options equally often, by the present estimates."""
-    if any(each.mean is None for each in options):
+    means = [each.mean for each in options if each.mean is not None]
+    if len(means) < len(options):
         return None
-    means = [each.mean or 0.0 for each in options]
     equal = sum(means) / len(means)
     return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)

@@ -15,11 +15,15 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from latesum import _render
-from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.state import Decision
-from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
+from latesum.campaigns.static_page import (
+    N_COLOURS,
+    chart_library,
+    chart_library_version,
+    status_section,
+)
 from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import UnknownCampaign
 from latesum.service.auth import cookie_name, read_secret
@@ -133,7 +137,7 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
         asked=asked,
         page=page,
         pages=pages,
-        n_colours=charts.N_COLOURS,
+        n_colours=N_COLOURS,
         glance_at=glance_at,
         shown_in=_shown_in,
         who=who,
