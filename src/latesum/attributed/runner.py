@@ -69,20 +69,22 @@ def run(
     stops = _checked_checkpoints(checkpoints, horizon)
     policy.check(problem)
     draws = Draws(problem, seed_sequence)
-    game = _Game(policy.new_state(draws.policy_rng), draws, horizon)
+    state = policy.new_state(draws.policy_rng)
+    game = _Game(state, draws, horizon)
     plays_at = np.zeros((len(stops), problem.n_arms), dtype=np.int64)
     plays = np.zeros(problem.n_arms, dtype=np.int64)
     starts, arms, last_arm = [], [], -1
     for first in range(0, horizon, CHUNK):
         played = game.play_chunk(first)
-        changes = np.flatnonzero(played != np.append(last_arm, played[:-1]))
+        changes = np.flatnonzero(played[1:] != played[:-1]) + 1
+        if played[0] != last_arm:
+            changes = np.insert(changes, 0, 0)
         starts.append(first + changes)
         arms.append(played[changes])
         for index in np.flatnonzero((first < stops) & (stops <= first + len(played))):
             played_here = np.bincount(played[: stops[index] - first], minlength=len(plays))
             plays_at[index] = plays + played_here
-        plays += np.bincount(played, minlength=len(plays))
-        last_arm = int(played[-1])
+        plays, last_arm = state.arms["plays"].copy(), int(played[-1])
     first_rounds = np.concatenate(starts)
     return AttributedRun(
         plays_at, last_arm, len(first_rounds) - 1, first_rounds, np.concatenate(arms)
