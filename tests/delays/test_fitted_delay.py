@@ -13,11 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from delay_samples import FAMILIES, KINDS
 
 from latesum import Problem, delays
 from latesum.delays.base import Delay
-from latesum.delays.fitting import result
 from latesum.planning.words import Lateness
 
 EXAMPLES = Path(delays.__file__).parent / "data"
@@ -164,31 +162,3 @@ def test_messages_do_not_print_thousands_of_points():
         assert len(repr(each)) < 100
         assert len(repr(Problem([0.5, 0.6], each))) < 120
     assert "2001 points" in repr(delay)
-
-
-@pytest.mark.parametrize("complete", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_ten_families_four_kinds_three_sizes(kind, family, complete, monkeypatch):
-    """What `.delay()` says is what the fit reports, with the largest delay known and without.
-
-    The default run has one size of each family and kind, and over all of them every size of every kind.
-    """
-    monkeypatch.setattr(result, "RESAMPLES", 2)  # limits are not looked at
-    draw, sizes = KINDS[kind]
-    turn = list(FAMILIES).index(family) + list(KINDS).index(kind)
-    for size in sizes if complete else [sizes[turn % len(sizes)]]:
-        source, options = draw(FAMILIES[family], size, np.random.default_rng(size))
-        for largest in (None, 500.0):
-            if largest is not None and kind == "totals":
-                continue
-            fitted = delays.fit(source, **options, largest=largest)
-            delay = fitted.delay(MANY)
-            for share, row in fitted.quantiles.items():
-                exact = math.ceil(float(f"{row.value * MANY:.12g}"))
-                assert abs(delay.quantile(share) - exact) <= 1
-                assert delay.quantile(share) == pytest.approx(MANY * row.value, rel=0.005, abs=1)
-            assert delay.mean == pytest.approx(MANY * fitted.mean.value, rel=0.005, abs=1)
-            sd = MANY * fitted.variance.value**0.5
-            assert delay.variance**0.5 == pytest.approx(sd, rel=0.005, abs=1)
-            assert delay.bound == (None if largest is None else MANY * largest)

@@ -178,24 +178,6 @@ def test_regret_is_near_its_target(name, runs):
     assert np.sort(found)[-1 - runs // 60] < 4 * target
 
 
-@pytest.mark.parametrize("index", ["kl-ucb++", "kl-ucb", "ucb1"])
-@pytest.mark.parametrize("horizon", [None, 100_000])
-def test_every_index_finds_the_best_arm(index, horizon):
-    policy = Flow(3, horizon, mean_delay=20, index=index)
-    problem = Problem([0.3, 0.5, 0.7], "exponential(20)")
-    for run in range(5):
-        plays = simulate(problem, policy, 100_000, seed=3, number=run).plays
-        best = sum(play.rounds for play in plays if play.arm == 2)
-        assert best > 95_000
-
-
-def test_past_the_horizon_it_goes_on():
-    policy = Flow(2, 20_000, mean_delay=10)
-    plays = simulate(Problem([0.4, 0.6], "uniform(0, 20)"), policy, 200_000, seed=1).plays
-    late = [play for play in plays[len(plays) // 2 :] if play.arm == 0]
-    assert sum(play.rounds for play in late) < 2_000
-
-
 def test_estimates_of_a_real_history_hold_the_truth():
     """Overrides, blocks that run long or are cut short, totals that never come."""
     problem = Problem([0.2, 0.5, 0.6], "uniform(0, 30)")
@@ -223,16 +205,6 @@ def test_an_arm_whose_totals_never_come_is_tried_again_now_and_then():
         tries += arm == 1
         policy.tell(arm, rounds, None if arm == 1 else 0.5 * rounds, purpose, number)
     assert 5 < tries < 30
-
-
-def test_the_rest_of_a_block_and_an_override_of_the_planned_arm():
-    policy = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
-    arm, rounds, *_ = policy.ask()
-    policy.tell(arm, 10, 5.0, "learn")
-    policy.tell(arm, 5, 2.0, "override")
-    assert policy.ask()[:3] == (arm, rounds - 15, "learn")
-    policy.tell(arm, rounds - 15, 6.0)
-    assert policy.ask()[:3] == (1 - arm, rounds, "learn")
 
 
 @pytest.mark.parametrize(

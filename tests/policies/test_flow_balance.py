@@ -133,31 +133,6 @@ def test_a_pending_play_drops_only_its_own_equation():
     assert (low[1], high[1]) == (0, 1)
 
 
-def test_without_delay_it_is_the_plain_average():
-    balance = FlowBalance(2, mean_delay=0)
-    balance.add(0, 10, 3.0)
-    balance.add(1, 5, 4.0)
-    balance.add(0, 10, 5.0)
-    np.testing.assert_allclose(balance.means(), [0.4, 0.8])
-    np.testing.assert_allclose(balance.effective_counts(), [20, 5])
-    np.testing.assert_allclose(balance.means(1.25), [0.4, 0.8])
-
-
-def test_limits_narrow_with_plays_and_widen_with_the_level():
-    widths = []
-    for rounds in (1000, 4000, 16000):
-        balance = FlowBalance(2, mean_delay=50)
-        balance.add(0, rounds, 0.5 * (rounds - 50))
-        balance.add(1, rounds, 0.6 * rounds - 5)
-        low, high = np.array(balance.limits(0.95))
-        wider_low, wider_high = np.array(balance.limits(0.9975))
-        assert np.all(wider_low < low)
-        assert np.all(high < wider_high)
-        widths.append(high - low)
-    assert np.all(widths[0] > 1.8 * widths[1])
-    assert np.all(widths[1] > 1.8 * widths[2])
-
-
 def test_stretching_is_solving_with_a_larger_mean_delay():
     """Exactly so where every run is at least twice that long."""
     told, larger = FlowBalance(2, 40), FlowBalance(2, 50)

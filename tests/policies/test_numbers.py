@@ -1,12 +1,11 @@
 """Blocks have numbers: what is one block, what is a new one, and policies that learn from parts."""
 
 import itertools
-import json
 
 import pytest
 
-from latesum import InvalidInput, Problem, simulate
-from latesum.policies import ODAAF, Block, Flow, RoundRobin, check, from_state
+from latesum import Problem, simulate
+from latesum.policies import Block, Flow, RoundRobin, check
 from latesum.policies.base import Play, Policy
 
 
@@ -114,27 +113,3 @@ def test_a_drop_closes_the_open_block():
     policy.tell(0, 60, 20.0)
     policy.drop(2)
     assert policy.ask() == Block(0, 40, "learn", 2)
-
-
-def test_the_number_is_part_of_the_state():
-    policy = RoundRobin(2, block=100)
-    policy.tell(0, 100, 10.0)
-    policy.tell(1, 60, 20.0)
-    saved = from_state(json.loads(json.dumps(policy.to_state())))
-    assert saved.ask() == policy.ask() == Block(1, 40, "learn", 2)
-    with pytest.raises(InvalidInput, match="state version 2"):
-        from_state({**policy.to_state(), "latesum_state": 2})
-
-
-def test_leader_first_needs_no_bridge():
-    """The leader's last block of a phase and its first of the next follow each other."""
-    policy = ODAAF(2, 250_000, mean_delay=5, order="leader first", bridge=False)
-    arms, numbers = [], []
-    for _ in range(4):
-        asked = policy.ask()
-        arms.append(asked.arm)
-        numbers.append(asked.number)
-        policy.tell(asked.arm, asked.rounds, (0.5, 0.6)[asked.arm] * asked.rounds)
-    assert arms == [0, 1, 1, 0]
-    assert numbers == [1, 2, 3, 4]
-    assert policy._blocks == [2, 2]

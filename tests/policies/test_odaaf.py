@@ -1,13 +1,11 @@
 """ODAAF plays the phases of Algorithm 1, whatever really happens."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
-from latesum.policies import ODAAF, ODAAFB, ODAAFV, NaiveODAAF, from_state
+from latesum.policies import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.base import Play
 
 
@@ -136,15 +134,3 @@ def test_no_arm_is_learned_from_more_than_the_phase_needs(data):
 def test_bad_parameters_are_refused_in_a_sentence(build, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         build()
-
-
-def test_the_variants_are_told_apart_by_their_state():
-    policy = ODAAFV(2, 1000, 5, 9, tightened=True, names=["old", "new"])
-    again = from_state(json.loads(json.dumps(policy.to_state())))
-    assert again.parameters == policy.parameters
-    assert (again.kind, again.names) == ("odaaf-v", ("old", "new"))
-
-
-def test_a_phase_shorter_than_the_delay_bound_is_warned_about(recwarn):
-    ODAAFB(2, 10**9, mean_delay=0.001, delay_bound=10**5)
-    assert "not proved" in str(recwarn[0].message)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latesum._render import counted
-from latesum.policies import ODAAF, Flow
+from latesum.policies import Flow
 from latesum.policies.registry import available
 
 CLAIMS = ("promising", "looks best", "is the answer", "more about it")
@@ -64,16 +64,3 @@ def test_flow_says_what_it_has_seen_and_why_it_goes_on():
     policy.tell(second, policy.ask().rounds, 15.0)
     assert policy._reason() == "because it looks most promising"
     assert policy.explain()[second].startswith(f"{policy.names[second]} has a mean of about 0.")
-
-
-def test_phases_are_counted_and_end():
-    policy = ODAAF(2, 20_000, mean_delay=5)
-    assert policy.phase == 1
-    seen = set()
-    while policy.ask().purpose != "commit":
-        seen.add(policy.phase)
-        asked = policy.ask()
-        policy.tell(asked.arm, asked.rounds, (0.2, 0.5)[asked.arm] * asked.rounds)
-    assert policy.phase is None
-    assert seen == set(range(1, len(seen) + 1))
-    assert len(seen) > 1

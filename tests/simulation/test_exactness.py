@@ -333,32 +333,3 @@ def test_a_wrong_shortcut_is_caught(name, small_tables) -> None:
     for mutant in MUTANTS[name]:
         drawn = by_world(problem, case.plan, runs, np.random.default_rng(wrong), mutant)
         assert rejected(drawn, expected), mutant.__name__
-
-
-@pytest.mark.parametrize(
-    ("delay", "wrong"),
-    [
-        ("pareto(1.5, 20)", "pareto(1.5, 20).clipped(4096)"),
-        ("uniform(0, 40)", "uniform(1, 41)"),
-        ("uniform(0, 40)", "constant(20)"),
-    ],
-)
-def test_the_tests_tell_similar_delays_apart(delay, wrong) -> None:
-    """A tail cut off, an arrival one round late, the right mean delay with the wrong spread."""
-    plan, runs = ((1, 30), (0, 15), (1, 20)), 1500
-    if "pareto" in delay:
-        plan, runs = ((1, 60_000), (0, 2), (0, 4000)), 400
-    one, other = (np.random.default_rng(seed) for seed in np.random.SeedSequence(11).spawn(2))
-    drawn = by_world(Problem([0.0, 1.0], delay), plan, runs, one)
-    assert rejected(drawn, by_world(Problem([0.0, 1.0], wrong), plan, runs, other))
-
-
-def test_independent_blocks_with_the_right_margins_are_caught() -> None:
-    """Only the joint law gives this one away: each total alone has the right law."""
-    case = CASES["blocks shorter than the delays"]
-    rng = np.random.default_rng(5)
-    drawn = by_world(case.problem, case.plan, case.runs, rng)
-    shuffled = np.column_stack([rng.permutation(column) for column in drawn.T])
-    found = rejected(shuffled, by_world(case.problem, case.plan, case.runs, rng))
-    assert not {"first", "second", "third"} & set(found)
-    assert found

@@ -191,17 +191,6 @@ def test_a_sum_over_several_options_is_of_no_use():
     assert len(result.summary()) == 2
 
 
-def test_poor_reports_do_not_stop_odaaf():
-    problem = FieldProblem(
-        [0.3, 0.8],
-        "uniform(0, 20)",
-        reporting=Reporting(missing=0.2, noise=1.0, final_after=2, first_share=0.8, together=2),
-    )
-    policy = ODAAF(2, 20_000, mean_delay=10)
-    result = compare(problem, {"ODAAF": policy}, 20_000, replications=10, seed=1, bucket=100)
-    assert result.summary()[0].ended_on_best == 1.0
-
-
 def test_buckets_at_once_decide_as_buckets_one_by_one():
     """Without a lag nothing changes within a block: the same switches at the same buckets."""
     problem = Problem([0.4, 0.6], "uniform(0, 20)")

@@ -110,55 +110,11 @@ def test_constant_delays_arrive_to_the_round(pays, largest_table, rounds, delay,
     np.testing.assert_array_equal(rest, expected[rounds:])
 
 
-def test_an_arm_that_pays_nothing_still_sees_the_other_ones_late_rewards() -> None:
-    world = start(Problem([1.0, 0.0], "uniform(0, 20)"))
-    early = world.play(0, 30)
-    assert early < 30
-    assert world.play(1, 20) == 30 - early
-    assert world.outstanding == 0
-    assert world.play(1, 100) == 0
-
-
-@pytest.mark.parametrize("delay", ["uniform(0, 100)", "pareto(1.8, 50)", "exponential(50)"])
-@pytest.mark.parametrize("rounds", [300, 10**6, 10**9])
-def test_totals_have_the_right_mean_at_any_length(delay, rounds) -> None:
-    """On average mean * (rounds - E[min(delay, rounds)]) arrives; six standard errors."""
-    problem = Problem([0.3, 0.6], delay)
-    runs = 150
-    rng = np.random.default_rng(8)
-    totals = np.array([problem.start(rng=rng).play(1, rounds) for _ in range(runs)])
-    expected = 0.6 * (rounds - problem.delay.expected_outstanding(rounds))
-    # Each total is a sum of independent indicators: its variance is below rounds / 4.
-    assert abs(totals.mean() - expected) <= 6 * math.sqrt(rounds / 4 / runs)
-    assert totals.max() <= rounds
-
-
-def test_what_is_outstanding_has_the_right_mean() -> None:
-    problem = Problem([0.3, 1.0], "pareto(1.8, 50)")
-    rng = np.random.default_rng(9)
-    runs = 200
-    left = []
-    for _ in range(runs):
-        world = problem.start(rng=rng)
-        world.play(1, 20_000)
-        left.append(world.outstanding)
-    expected = problem.delay.expected_outstanding(20_000)
-    assert abs(np.mean(left) - expected) <= 6 * np.std(left) / math.sqrt(runs)
-
-
 def test_the_same_seed_gives_the_same_world() -> None:
     problem = Problem([0.3, Beta(2, 2)], "pareto(1.5, 50)")
     one, other = start(problem, 3), start(problem, 3)
     for arm, rounds in [(0, 100), (1, 5000), (0, 7)]:
         assert one.play(arm, rounds) == other.play(arm, rounds)
-
-
-def test_worlds_of_one_problem_do_not_touch_each_other() -> None:
-    problem = Problem([1.0, 1.0], "constant(5)")
-    one, other = start(problem), start(problem)
-    one.play(0, 10)
-    assert other.outstanding == 0
-    assert other.play(0, 3) == 0
 
 
 def test_playing_no_rounds_changes_nothing() -> None:

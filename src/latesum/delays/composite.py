@@ -239,7 +239,7 @@ class Tabulated(Delay):
         return np.maximum(drawn, k + 1)  # rounding must not bring back what has passed
 
     def _at(self, levels: Floats, beyond: Floats, rng: np.random.Generator) -> Integers:
-        """The delays at these levels of the distribution function; in the tail, drawn anew."""
+        """The delays at these levels of the distribution function; in the tail, drawn again."""
         times = np.interp(levels, self._shares, np.minimum(self._times, self._last))
         if self._shares[0] > 0:  # what has arrived by the first time arrived then
             times = np.where(levels < self._shares[0], self._times[0], times)

@@ -71,7 +71,7 @@ class CompositeProblem(Problem):
 
 
 class CompositeWorld(World):
-    """One realisation of a `CompositeProblem`."""
+    """One realization of a `CompositeProblem`."""
 
     def __init__(self, problem: CompositeProblem, rng: np.random.Generator, **start: Any) -> None:
         self._parts = problem.parts

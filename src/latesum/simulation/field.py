@@ -367,7 +367,7 @@ class FieldProblem(Problem):
 
 
 class FieldWorld(World):
-    """One realisation of a `FieldProblem`; its `reporting` is for the loop that plays it."""
+    """One realization of a `FieldProblem`; its `reporting` is for the loop that plays it."""
 
     def __init__(self, problem: FieldProblem, rng: np.random.Generator, **start: Any) -> None:
         self._problem = problem

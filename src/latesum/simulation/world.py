@@ -54,7 +54,7 @@ class RewardSource(NamedTuple):
 
 
 class World:
-    """One realisation of a problem: what is still in flight, and the rounds played so far.
+    """One realization of a problem: what is still in flight, and the rounds played so far.
 
     `Problem.start` makes it.
     """

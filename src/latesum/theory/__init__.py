@@ -11,9 +11,15 @@ ICML 2018). What the proofs support is the default; what is printed, where it di
 0.2499
 """
 
-from latesum.theory.lemmas import failure_probability, half_width
-from latesum.theory.lower import bernoulli_divergence, lai_robbins
-from latesum.theory.regret import arm_regret_bound, regret_bound
+from latesum.theory.bounds import (
+    arm_regret_bound,
+    bernoulli_divergence,
+    failure_probability,
+    half_width,
+    lai_robbins,
+    regret_bound,
+    worst_case_regret,
+)
 from latesum.theory.visits import (
     LeastPlays,
     least_plays,
@@ -21,7 +27,6 @@ from latesum.theory.visits import (
     visit_length,
     visit_worth,
 )
-from latesum.theory.worst_case import worst_case_regret
 
 __all__ = [
     "LeastPlays",

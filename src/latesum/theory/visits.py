@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays import Delay
-from latesum.theory.lower import bernoulli_divergence
+from latesum.theory.bounds import bernoulli_divergence
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def limit_with_visits(
     A policy with attributed feedback and this regret needs n_j plays of arm j; they are divided as
     in the bound of Lai and Robbins. A policy for totals gets as much information from `visits`
     visits that are worth n_j in all. It is a reference and no bound: nothing says that an arm must
-    be visited in one piece, or how often.
+    be visited at once, or how often.
 
     Args:
         attributed_regret: The regret of a policy with the same index and attributed feedback.

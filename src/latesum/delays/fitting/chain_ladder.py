@@ -2,7 +2,7 @@
 
 A triangle says what was known of each bucket's total, and when. The total of a bucket is dated by
 the decision, and grows as late rewards come in. With the delay X in buckets, a play at a random
-moment of its bucket, and the total read at the end of a bucket, the share not yet seen after l
+time of its bucket, and the total read at the end of a bucket, the share not yet seen after l
 buckets is the integral of P(X > x) from l to l + 1. So these shares sum to the mean delay,
 whatever its shape: nothing is lost by the bucket's width.
 
@@ -16,7 +16,7 @@ little faster or slower. The logarithms of the last steps are fitted by a line a
 curvature of nothing is the exponential tail; others are believed as far as the data show them,
 given that in most tails the curvature over the squared slope is below a fifth or so: 0.14 for a
 Pareto tail of index 6, -0.1 for a normal one at three standard deviations. Resampling draws this
-belief anew each time, so that the limits allow other tails where the data do not decide.
+belief again each time, so that the limits allow other tails where the data do not decide.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ def fading(arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None 
         level, slope, bent = _fitted(arrived, steps, rng)
         fades = slope < np.log(_SLOWEST)
         ratio = np.exp(np.where(fades, slope, -1.0))
-        shape = bent / (1 - bent)  # of the generalised Pareto tail with this slope and curvature
+        shape = bent / (1 - bent)  # of the generalized Pareto tail with this slope and curvature
         beyond = np.where(fades, np.exp(level) / (1 - ratio) * (1 + shape), beyond)
         each = np.where(fades, (1 + shape) / (1 - shape) / (1 - ratio), each)
     none = last < NO_GROWTH
