@@ -33,7 +33,7 @@ _ISO_LIKE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _IN_PARTS = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9])(.*)", re.DOTALL)
 _YEAR_FIRST = re.compile(r"([0-9]{4})[./]([0-9]{1,2})[./]([0-9]{1,2})(?![0-9])(.*)", re.DOTALL)
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}(?![0-9])")
-_WITHOUT_MARKS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})")
+_WITHOUT_MARKS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})()")
 _NAMED_MONTH = re.compile(
     r"(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>[0-9]{1,2})|"
     r"(?P<day2>[0-9]{1,2})[ -](?P<month2>[A-Za-z]{3,9})\.?)"
@@ -41,18 +41,8 @@ _NAMED_MONTH = re.compile(
     re.DOTALL,
 )
 _MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
 )
 #: A text that a spreadsheet would take for a formula, with any apostrophes in front of it.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -74,13 +64,10 @@ def is_empty(cell: Cell) -> bool:
 def number(
     cell: Cell, form: FileForm, separator: str | None = None, *, whole: bool = False
 ) -> float:
-    """A cell as a number.
+    """A cell that is not empty, as a number.
 
-    Args:
-        cell: The cell, which is not empty.
-        form: How the file is written.
-        separator: Between the cells of a text file; where it is a comma, a point is decimal.
-        whole: Whether only a whole number can be right, so that "1.234" is 1234.
+    Where the cells of a text file are separated by commas, a point is decimal; where only a `whole`
+    number can be right, "1.234" is 1234.
 
     >>> number("1.234,50 €", FileForm()), number("1 234", FileForm()), number("12,5", FileForm())
     (1234.5, 1234.0, 12.5)
@@ -174,28 +161,24 @@ def _with_decimal(text: str, decimal: str, thousands: str | None) -> float | Non
 
 
 def _no_number(shown: str, text: str, decimal: str | None) -> str:
+    why = "is not a number; write digits only, or leave it empty if it is not known."
     if text.endswith("%"):
-        return f"{shortened(shown)!r} is a share, and a count or an amount is wanted."
-    if decimal is not None and re.search(r"[.,]", text):
-        return (
-            f"{shortened(shown)!r} is not a number; the decimal mark of this file is {decimal!r}; "
-            "set another one if it is wrong."
+        why = "is a share, and a count or an amount is wanted."
+    elif decimal is not None and re.search(r"[.,]", text):
+        why = (
+            f"is not a number; the decimal mark of this file is {decimal!r}; set another one if it "
+            "is wrong."
         )
-    if text.startswith("="):
-        return (
-            f"{shortened(shown)!r} is a formula that was never calculated; open the file in a "
-            "spreadsheet program and save it again."
+    elif text.startswith("="):
+        why = (
+            "is a formula that was never calculated; open the file in a spreadsheet program and "
+            "save it again."
         )
-    hint = "write digits only, or leave it empty if it is not known."
-    return f"{shortened(shown)!r} is not a number; {hint}"
+    return f"{shortened(shown)!r} {why}"
 
 
 def day_text(cell: Cell, form: FileForm) -> str:
     """A cell that names a bucket, with a day written as year-month-day; other texts as they are.
-
-    Args:
-        cell: The cell, which is not empty.
-        form: How the file is written.
 
     >>> day_text("31.10.2026", FileForm()), day_text("Oct 31, 2026", FileForm())
     ('2026-10-31', '2026-10-31')
@@ -216,10 +199,8 @@ def day_text(cell: Cell, form: FileForm) -> str:
         return _by_pattern(text, str(form.date_format))
     if _ISO_LIKE.match(text):
         return text
-    if found := _WITHOUT_MARKS.fullmatch(text):
-        return _checked_day(text, found[1], found[2], found[3], "")
-    if found := _YEAR_FIRST.fullmatch(text):
-        return _checked_day(text, found[1], found[2], found[3], found[4])
+    if found := _WITHOUT_MARKS.fullmatch(text) or _YEAR_FIRST.fullmatch(text):
+        return _checked_day(text, *found.groups())
     if found := _IN_PARTS.fullmatch(text):
         first, mark, second, year, rest = found.groups()
         day_first = _day_comes_first(text, mark, form)
@@ -264,12 +245,7 @@ def day_order(cell: Cell) -> str | None:
 
 
 def settled(form: FileForm, cells: Iterable[tuple[int, Cell]]) -> FileForm:
-    """The form with the order of day and month that dates show, where one of them shows it.
-
-    Args:
-        form: How the file is written.
-        cells: Rows of dates: the number of each, and its cell.
-    """
+    """The form with the order of day and month that numbered dates show, where one shows it."""
     if form.date_format is not None:
         return form
     orders: dict[str, int] = {}  # the first row that shows each

@@ -9,6 +9,7 @@ the click or impression, and that a sum has no day, is assumed.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
@@ -24,18 +25,12 @@ DAY_FIRST = "day-first"
 MONTH_FIRST = "month-first"
 #: A preset's name that stands for none.
 NO_PRESET = "none"
-_MARKS = (".", ",")
-_BETWEEN_THOUSANDS = (".", ",", " ", "'")
 _MAX_NAME, _MAX_PATTERN, _MAX_SKIPPED = 200, 50, 1_000
 
 
 class Preset(NamedTuple):
-    """How the reports of a platform are written.
-
-    Args:
-        title: The platform.
-        columns: For each field the names that are looked for, the best first.
-        by_arrival: The columns of totals that are dated by arrival; the others are by decision.
+    """How the reports of a platform are written: for each field the names that are looked for, the
+    best first, and the columns of totals that are dated by arrival; the others are by decision.
     """
 
     title: str
@@ -102,27 +97,23 @@ class FileForm:
             raise InvalidInput('columns are fields with names in the file: {"rounds": "Clicks"}.')
         names = {field.strip().lower(): name.strip() for field, name in self.columns.items()}
         object.__setattr__(self, "columns", names)
-        if self.decimal is not None and self.decimal not in _MARKS:
-            raise InvalidInput(
-                f"the decimal mark is '.' or ',', not {shortened(str(self.decimal))!r}."
-            )
-        if self.thousands is not None and self.thousands not in _BETWEEN_THOUSANDS:
-            raise InvalidInput(
-                f"between thousands stands '.', ',', ' ' or \"'\", not "
-                f"{shortened(str(self.thousands))!r}."
-            )
+        for value, known, right in (
+            (self.decimal, ".,", "the decimal mark is '.' or ','"),
+            (self.thousands, "., '", "between thousands stands '.', ',', ' ' or \"'\""),
+        ):
+            if value is not None and value not in list(known):
+                raise InvalidInput(f"{right}, not {shortened(str(value))!r}.")
         if self.decimal is not None and self.decimal == self.thousands:
             raise InvalidInput("the decimal mark and the one between thousands must differ.")
         if self.preset is not None:
             known_name(self.preset, (*PRESETS, NO_PRESET), "preset")
-        if self.skip_lines is not None:
-            whole_number(self.skip_lines, "the number of lines to skip")
-            if self.skip_lines > _MAX_SKIPPED:
-                raise InvalidInput(f"at most {_MAX_SKIPPED:,} lines can be skipped.")
+        skipped = whole_number(self.skip_lines or 0, "the number of lines to skip")
+        if skipped > _MAX_SKIPPED:
+            raise InvalidInput(f"at most {_MAX_SKIPPED:,} lines can be skipped.")
         if self.sheet is not None and not 0 < len(self.sheet) <= _MAX_NAME:
-            raise InvalidInput("the name of a sheet has 1 to 200 characters.")
-        if self.date_format is not None:
-            _check_pattern(self.date_format)
+            raise InvalidInput(f"the name of a sheet has 1 to {_MAX_NAME} characters.")
+        if self.date_format not in (None, DAY_FIRST, MONTH_FIRST):
+            _check_pattern(str(self.date_format))
 
     @property
     def says_nothing(self) -> bool:
@@ -131,9 +122,6 @@ class FileForm:
 
     def after(self, remembered: FileForm) -> FileForm:
         """What holds if this is given and the other was remembered. A preset begins anew.
-
-        Args:
-            remembered: How the last file was written.
 
         >>> str(FileForm(decimal=",").after(FileForm(preset="google-ads")))
         'decimal ,; preset google-ads'
@@ -161,11 +149,7 @@ class FileForm:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FileForm:
-        """The opposite of `to_json`; what a newer version added is not known here and left out.
-
-        Args:
-            saved: What `to_json` made.
-        """
+        """The opposite of `to_json`; what a newer version added is not known here and left out."""
         known = cls.__dataclass_fields__
         return cls(**{key: value for key, value in saved.items() if key in known})
 
@@ -184,7 +168,7 @@ class FileForm:
     def __str__(self) -> str:
         said = {**self.to_json(), "columns": self.columns_text}
         parts = [
-            f"{key.replace('_', ' ')} {value}" if value is not True else key.replace("_", " ")
+            f"{key.replace('_', ' ')} {'' if value is True else value}".strip()
             for key, value in said.items()
             if value != ""
         ]
@@ -216,17 +200,11 @@ def read_columns(text: str | None) -> dict[str, str]:
 
 
 def _check_pattern(pattern: str) -> None:
-    if pattern in (DAY_FIRST, MONTH_FIRST):
-        return
-    sample = datetime.datetime(2027, 10, 31)
-    try:
-        if len(pattern) > _MAX_PATTERN:
-            raise ValueError
-        right = (
-            datetime.datetime.strptime(sample.strftime(pattern), pattern).date() == sample.date()
-        )
-    except (ValueError, TypeError):
-        right = False
+    sample, right = datetime.datetime(2027, 10, 31), False
+    with contextlib.suppress(ValueError, TypeError):
+        if len(pattern) <= _MAX_PATTERN:
+            read = datetime.datetime.strptime(sample.strftime(pattern), pattern)
+            right = read.date() == sample.date()
     if not right:
         raise InvalidInput(
             f"the date format is {DAY_FIRST}, {MONTH_FIRST}, or a pattern with year, month and "

@@ -15,9 +15,8 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from latesum._checks import InvalidInput, shortened
 from latesum._extras import need, require
@@ -36,6 +35,12 @@ _SEPARATORS = (",", ";", "\t", "|")
 #: A character that no text has.
 _NO_SEPARATOR = "\x1f"
 _QUOTED = re.compile(r'"[^"]*"')
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_ENDINGS = {".xlsx": "Excel", ".xlsm": "Excel", ".parquet": "Parquet", ".pq": "Parquet"}
 _BLOCK = 1 << 14
 #: An Excel file is packed; it may be unpacked to this many times its size, and some more.
 _MAX_UNPACKED, _AND_MORE = 50, 5_000_000
@@ -52,17 +57,16 @@ NumberedRow = tuple[int, list[Cell]]
 IsNames = Callable[[list[str]], bool]
 
 
-@dataclass(frozen=True)
-class Rows:
-    """A file that was opened: the line with the names of its columns, and what follows."""
+class Rows(NamedTuple):
+    """A file that was opened: the line with the names of its columns, and what follows.
+
+    The separator is that between the cells of a text file.
+    """
 
     line: int
     names: list[str]
     rows: Iterator[NumberedRow]
-    #: Between the cells of a text file.
     separator: str | None = None
-    #: How many rows there are, where the file says so before it is read.
-    count: int | None = None
 
 
 def open_rows(
@@ -104,32 +108,23 @@ def check_library(source: Path | bytes) -> str:
     >>> check_library(b"day,sales")
     'CSV'
     """
-    kind = _kind(source)
+    if isinstance(source, Path) and source.is_dir():
+        raise InvalidInput(f"{source} is a folder, not a file.")
+    kind = _ENDINGS.get(source.suffix.lower()) if isinstance(source, Path) else None
+    if kind is None:
+        with _opened(source) as file:
+            start = file.read(8)
+        if start.startswith(b"\xd0\xcf\x11\xe0"):
+            raise InvalidInput(
+                "this is an Excel file of the old kind (.xls); save it as .xlsx or CSV."
+            )
+        if start.startswith(b"\x1f\x8b"):
+            raise InvalidInput("the file is packed (gzip); unpack it first.")
+        excel, parquet = start.startswith(b"PK\x03\x04"), start.startswith(b"PAR1")
+        kind = "Excel" if excel else "Parquet" if parquet else "CSV"
     if kind != "CSV":
         need(kind.lower())
     return kind
-
-
-def _kind(source: Path | bytes) -> str:
-    if isinstance(source, Path):
-        if source.is_dir():
-            raise InvalidInput(f"{source} is a folder, not a file.")
-        known = {".xlsx": "Excel", ".xlsm": "Excel", ".parquet": "Parquet", ".pq": "Parquet"}
-        if source.suffix.lower() in known:
-            return known[source.suffix.lower()]
-        with _opened(source) as file:
-            start = file.read(8)
-    else:
-        start = source[:8]
-    if start.startswith(b"PK\x03\x04"):
-        return "Excel"
-    if start.startswith(b"PAR1"):
-        return "Parquet"
-    if start.startswith(b"\xd0\xcf\x11\xe0"):
-        raise InvalidInput("this is an Excel file of the old kind (.xls); save it as .xlsx or CSV.")
-    if start.startswith(b"\x1f\x8b"):
-        raise InvalidInput("the file is packed (gzip); unpack it first.")
-    return "CSV"
 
 
 def _opened(source: Path | bytes) -> IO[bytes]:
@@ -152,15 +147,14 @@ def _open_text(
     lines = _lines(source, _encoding(source))
     skipped = sum(1 for _ in itertools.islice(lines, skip_lines or 0))
     head = list[str]()
-    found: tuple[int, str] | None = None
+    found: str | None = None
     for line in itertools.islice(lines, 1 if skip_lines is not None else MAX_BEFORE_NAMES):
         head.append(line)
         if len(line) > MAX_FIRST_LINE:
             break
-        if found := _with_separator(line, len(head) - 1, is_names):
+        if found := next((each for each in _SEPARATORS if _names(line, each, is_names)), None):
             break
-    found = found or _widest(head, skipped)
-    place, separator = found
+    place, separator = (len(head) - 1, found) if found else _widest(head, skipped)
     if decimal_commas and separator not in head[place]:
         separator = _NO_SEPARATOR
     before = skipped + place
@@ -169,15 +163,10 @@ def _open_text(
     return Rows(before + 1, [str(name) for name in names], rows, separator)
 
 
-def _with_separator(line: str, place: int, is_names: IsNames) -> tuple[int, str] | None:
-    """The place and the separator of a line that names the columns."""
-    for separator in _SEPARATORS:
-        parts = line.split(separator, MAX_COLUMNS)
-        if len(parts) == 1 and separator != ",":
-            continue
-        if is_names([part.strip().strip('"').strip().lower() for part in parts]):
-            return place, separator
-    return None
+def _names(line: str, separator: str, is_names: IsNames) -> bool:
+    parts = line.split(separator, MAX_COLUMNS)
+    alone = len(parts) == 1 and separator != ","
+    return not alone and is_names([part.strip().strip('"').strip().lower() for part in parts])
 
 
 def _widest(head: list[str], skipped: int) -> tuple[int, str]:
@@ -204,14 +193,11 @@ def _text_rows(lines: Iterator[str], separator: str, before: int) -> Iterator[Nu
             number += 1
             yield number, cells
     except csv.Error as error:
+        what = 'a quotation mark " is without its second one, or inside its cell; write it twice.'
         if "limit" in str(error):
             what = (
                 f"it has a cell of more than {csv.field_size_limit():,} characters; is there a "
                 'quotation mark " without its second one?'
-            )
-        else:
-            what = (
-                'a quotation mark " is without its second one, or inside its cell; write it twice.'
             )
         raise BadFile([f"row {number + 1}: {what}"]) from None
 
@@ -219,8 +205,7 @@ def _text_rows(lines: Iterator[str], separator: str, before: int) -> Iterator[Nu
 def _lines(source: Path | bytes, encoding: str) -> Iterator[str]:
     errors = "replace" if encoding == "cp1252" else "strict"
     with io.TextIOWrapper(_opened(source), encoding, errors, newline="") as file:
-        count = 0
-        while True:
+        for count in itertools.count(1):
             try:
                 line = file.readline(MAX_LINE + 1)
             except (UnicodeError, OSError):
@@ -230,25 +215,18 @@ def _lines(source: Path | bytes, encoding: str) -> Iterator[str]:
                 ) from None
             if not line:
                 return
-            count += 1
             if len(line) > MAX_LINE:
-                raise BadFile(
-                    [f"row {count}: it has more than {MAX_LINE:,} characters; is it a table?"]
-                )
+                what = f"it has more than {MAX_LINE:,} characters; is it a table?"
+                raise BadFile([f"row {count}: {what}"])
             yield line
 
 
 def _encoding(source: Path | bytes) -> str:
     """How a text is encoded, by its mark; without one it is UTF-8 where all of it is."""
-    marks = {
-        codecs.BOM_UTF8: "utf-8-sig",
-        codecs.BOM_UTF16_LE: "utf-16",
-        codecs.BOM_UTF16_BE: "utf-16",
-    }
     with _opened(source) as file:
         try:
             start = file.read(4)
-            for mark, encoding in marks.items():
+            for mark, encoding in _MARKS.items():
                 if start.startswith(mark):
                     return encoding
             file.seek(0)
@@ -277,7 +255,7 @@ def too_wide(why: str, line: int) -> BadFile:
     )
 
 
-# Excel.
+# Excel and Parquet.
 
 
 def _open_excel(
@@ -286,10 +264,15 @@ def _open_excel(
     openpyxl = require("openpyxl", "excel")
     _check_packed(source)
     with contextlib.ExitStack() as stack:
-        file, again = (stack.enter_context(_opened(source)) for _ in range(2))
-        book = _guarded("Excel", lambda: _load(openpyxl, file, values=True))
-        chosen, line = _chosen_sheet(book, is_names, skip_lines, sheet)
-        formulas = _guarded("Excel", lambda: _load(openpyxl, again, values=False)[chosen.title])
+        books = []
+        for values in (True, False):
+            file = stack.enter_context(_opened(source))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about styles and the like, which are not read
+                load = openpyxl.load_workbook
+                books.append(_guarded("Excel", load, file, read_only=True, data_only=values))
+        chosen, line = _chosen_sheet(books[0], is_names, skip_lines, sheet)
+        formulas = _guarded("Excel", books[1].__getitem__, chosen.title)
         rows = _with_formulas(_excel_rows(chosen, line), _excel_rows(formulas, line))
         _, cells = next(rows)
         # The file stays open for its rows, and is closed after the last of them.
@@ -303,14 +286,12 @@ def _chosen_sheet(
     book: Any, is_names: IsNames, skip_lines: int | None, sheet: str | None
 ) -> tuple[Any, int]:
     """The sheet with the table, and the line with its names."""
-    sheets = _guarded(
-        "Excel", lambda: [each for each in book.worksheets if each.sheet_state == "visible"]
-    )
+    every = _guarded("Excel", lambda: list(book.worksheets))
+    sheets = [each for each in every if each.sheet_state == "visible"]
     if sheet is not None:
-        titles = [each.title for each in sheets]
+        there = ", ".join(shortened(each.title) for each in sheets[:_MAX_SHEETS])
         sheets = [each for each in sheets if each.title.casefold() == sheet.casefold()]
         if not sheets:
-            there = ", ".join(map(shortened, titles[:_MAX_SHEETS]))
             raise InvalidInput(f"there is no sheet {shortened(sheet)!r}; there are: {there}.")
     found = [(each, _excel_head(each, is_names, skip_lines)) for each in sheets[:_MAX_SHEETS]]
     filled = [(each, *head) for each, head in found if head is not None]
@@ -318,51 +299,11 @@ def _chosen_sheet(
         raise InvalidInput("the file is empty; its first line must name the columns.")
     fitting = [(each, line) for each, line, fits in filled if fits]
     if len(fitting) > 1:
-        titles = [repr(shortened(each.title)) for each, _ in fitting]
+        titles = ", ".join(repr(shortened(each.title)) for each, _ in fitting)
         raise InvalidInput(
-            f"several sheets hold such a table: {', '.join(titles)}; name one of them as the sheet."
+            f"several sheets hold such a table: {titles}; name one of them as the sheet."
         )
     return fitting[0] if fitting else filled[0][:2]
-
-
-def _closing(rows: Iterator[NumberedRow], stack: contextlib.ExitStack) -> Iterator[NumberedRow]:
-    with stack:
-        yield from rows
-
-
-def _with_formulas(
-    values: Iterator[NumberedRow], formulas: Iterator[NumberedRow]
-) -> Iterator[NumberedRow]:
-    """The values; in place of one that was never calculated, its formula."""
-    for (line, cells), (_, written) in zip(values, formulas, strict=False):
-        yield line, [a if a is not None else b for a, b in zip(cells, written, strict=True)]
-
-
-def _load(openpyxl: Any, file: IO[bytes], *, values: bool) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and the like, which are not read
-        return openpyxl.load_workbook(file, read_only=True, data_only=values)
-
-
-def _check_packed(source: Path | bytes) -> None:
-    """Refuse what would unpack to far more than a table of its size."""
-    with _opened(source) as file:
-        try:
-            with zipfile.ZipFile(file) as packed:
-                parts = packed.infolist()
-                unpacked = sum(part.file_size for part in parts)
-                is_book = any(part.filename.lower().endswith("workbook.xml") for part in parts)
-        except Exception:  # a broken archive shows itself in many ways
-            raise InvalidInput(
-                "the Excel file cannot be read; save it again as .xlsx or CSV."
-            ) from None
-        size = file.seek(0, io.SEEK_END)
-    if not is_book:
-        raise InvalidInput("this is not an Excel file (.xlsx); save it as .xlsx or CSV.")
-    if unpacked > _MAX_UNPACKED * size + _AND_MORE:
-        raise InvalidInput(
-            f"the Excel file unpacks to {unpacked:,} bytes, far more than a table; save it as CSV."
-        )
 
 
 def _excel_head(sheet: Any, is_names: IsNames, skip_lines: int | None) -> tuple[int, bool] | None:
@@ -379,56 +320,72 @@ def _excel_head(sheet: Any, is_names: IsNames, skip_lines: int | None) -> tuple[
 
 
 def _excel_rows(sheet: Any, first: int) -> Iterator[NumberedRow]:
-    rows = _guarded(
-        "Excel",
-        lambda: iter(sheet.iter_rows(min_row=first, max_col=MAX_COLUMNS + 1, values_only=True)),
-    )
-    blank = 0
+    width, blank = MAX_COLUMNS + 1, 0
+    rows = _guarded("Excel", sheet.iter_rows, min_row=first, max_col=width, values_only=True)
     for line in itertools.count(first):
-        cells = _guarded("Excel", lambda: next(rows, None))
+        cells = _guarded("Excel", next, rows, None)
         if cells is None:
             return
-        blank = blank + 1 if not any(cell is not None for cell in cells) else 0
+        blank = 0 if any(cell is not None for cell in cells) else blank + 1
         if blank > _MAX_BLANK_ROWS:
             raise InvalidInput(
                 f"the sheet has more than {_MAX_BLANK_ROWS:,} blank rows after row "
-                f"{line - blank}; "
-                "delete them."
+                f"{line - blank}; delete them."
             )
         yield line, list(cells)
 
 
-def _guarded(kind: str, act: Callable[[], Any]) -> Any:
+def _with_formulas(
+    values: Iterator[NumberedRow], formulas: Iterator[NumberedRow]
+) -> Iterator[NumberedRow]:
+    """The values; in place of one that was never calculated, its formula."""
+    for (line, cells), (_, written) in zip(values, formulas, strict=False):
+        yield line, [a if a is not None else b for a, b in zip(cells, written, strict=True)]
+
+
+def _closing(rows: Iterator[NumberedRow], stack: contextlib.ExitStack) -> Iterator[NumberedRow]:
+    with stack:
+        yield from rows
+
+
+def _check_packed(source: Path | bytes) -> None:
+    """Refuse what would unpack to far more than a table of its size."""
+    with _opened(source) as file:
+        parts = _guarded("Excel", lambda: zipfile.ZipFile(file).infolist())
+        size = file.seek(0, io.SEEK_END)
+    unpacked = sum(part.file_size for part in parts)
+    if not any(part.filename.lower().endswith("workbook.xml") for part in parts):
+        raise InvalidInput("this is not an Excel file (.xlsx); save it as .xlsx or CSV.")
+    if unpacked > _MAX_UNPACKED * size + _AND_MORE:
+        raise InvalidInput(
+            f"the Excel file unpacks to {unpacked:,} bytes, far more than a table; save it as CSV."
+        )
+
+
+def _guarded(kind: str, act: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
     """What a library makes of a file; a broken one shows itself in any exception."""
     try:
-        return act()
-    except InvalidInput:
-        raise
+        return act(*arguments, **more)
     except Exception:
         remedy = "save it again as .xlsx or CSV" if kind == "Excel" else "write it again"
         raise InvalidInput(f"the {kind} file cannot be read; {remedy}.") from None
 
 
-# Parquet.
-
-
 def _open_parquet(source: Path | bytes) -> Rows:
     parquet = require("pyarrow.parquet", "parquet")
     with contextlib.ExitStack() as stack:
-        opened = stack.enter_context(_opened(source))
-        file = _guarded("Parquet", lambda: parquet.ParquetFile(opened))
+        file = _guarded("Parquet", parquet.ParquetFile, stack.enter_context(_opened(source)))
         names = [str(name) for name in file.schema_arrow.names]
         if len(names) > MAX_COLUMNS:
             raise too_wide(f"it names {len(names):,} columns", 1)
-        rows = _closing(_parquet_rows(file), stack.pop_all())
-    return Rows(1, names, rows, count=int(file.metadata.num_rows))
+        return Rows(1, names, _closing(_parquet_rows(file), stack.pop_all()))
 
 
 def _parquet_rows(file: Any) -> Iterator[NumberedRow]:
-    batches = _guarded("Parquet", lambda: file.iter_batches(batch_size=_BATCH))
+    batches = _guarded("Parquet", file.iter_batches, batch_size=_BATCH)
     line = 1
-    while (batch := _guarded("Parquet", lambda: next(batches, None))) is not None:
-        columns = _guarded("Parquet", lambda: [column.to_pylist() for column in batch.columns])
+    while (batch := _guarded("Parquet", next, batches, None)) is not None:
+        columns = [_guarded("Parquet", column.to_pylist) for column in batch.columns]
         for cells in zip(*columns, strict=True):
             line += 1
             yield line, list(cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,15 +57,11 @@ class FileTable:
     @property
     def dated(self) -> Dated | None:
         """By what the totals are dated, where a preset says so."""
-        column = self._of_preset("total")
-        return None if self.preset is None or column is None else self.preset.dated(column)
-
-    def _of_preset(self, name: str) -> str | None:
-        """The column of a preset that was chosen for a field."""
-        if self.preset is None or name not in self.places or name in self.form.columns:
+        if self.preset is None or "total" not in self.places or "total" in self.form.columns:
             return None
-        chosen = self.column(name).lower()
-        return next((c for c in self.preset.columns.get(name, ()) if c.lower() == chosen), None)
+        chosen = self.column("total").lower()
+        names = [name for name in self.preset.columns["total"] if name.lower() == chosen]
+        return self.preset.dated(names[0]) if names else None
 
     @property
     def left_out_sentence(self) -> str | None:
@@ -164,10 +159,13 @@ def open_table(
     if preset is not None and form.decimal is None and form.thousands is None:
         form = replace(form, decimal=".", thousands=",")
     given = {name: column.strip().lower() for name, column in form.columns.items()}
-    wanted = {
-        name: [given[name]] if name in given else [*_of_preset(preset, name, prefer), *usual]
-        for name, usual in fields.items()
-    }
+    wanted = {name: list(usual) for name, usual in fields.items()}
+    if preset is not None:
+        known: dict[str, Sequence[str]] = dict(preset.columns)
+        if prefer is not None:
+            known["total"] = sorted(known["total"], key=lambda each: preset.dated(each) != prefer)
+        wanted |= {name: [*map(str.lower, known[name]), *wanted[name]] for name in known}
+    wanted |= {name: [column] for name, column in given.items()}
 
     def is_names(cells: list[str]) -> bool:
         found = _places(wanted, given, cells)
@@ -193,30 +191,18 @@ def open_table(
     return table
 
 
-def _of_preset(preset: Preset | None, name: str, prefer: Dated | None) -> list[str]:
-    """The names that a preset looks for, those that are dated as preferred first."""
-    if preset is None:
-        return []
-    columns = preset.columns.get(name, ())
-    if name == "total" and prefer is not None:
-        columns = tuple(sorted(columns, key=lambda column: preset.dated(column) != prefer))
-    return [column.lower() for column in columns]
-
-
 def _places(
     wanted: Mapping[str, Sequence[str]], given: Mapping[str, str], cells: list[str]
 ) -> dict[str, int]:
     """The place of each field among names without capitals; a column has one field at most."""
-    at: dict[str, int] = {}
-    for place, name in enumerate(cells):
-        at.setdefault(name, place)
+    at = {name: place for place, name in reversed(list(enumerate(cells)))}
     taken = {at[name] for name in given.values() if name in at}
     found: dict[str, int] = {}
     for field_name, names in wanted.items():
-        free = (n for n in names if n in at and (field_name in given or at[n] not in taken))
-        for chosen in itertools.islice(free, 1):
-            found[field_name] = at[chosen]
-            taken.add(at[chosen])
+        free = [at[n] for n in names if n in at and (field_name in given or at[n] not in taken)]
+        if free:
+            found[field_name] = free[0]
+            taken.add(free[0])
     return found
 
 

@@ -10,7 +10,6 @@ cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -50,14 +49,8 @@ _ENOUGH = [("bucket", name) for name in _FIELDS]
 class Row(NamedTuple):
     """What is reported about a bucket; what is not said is None.
 
-    Args:
-        bucket: The bucket: a number, a date or a time.
-        rounds: The rounds of the bucket.
-        total: Its total.
-        status: "provisional", "final" or "missing".
-        shown: What was really shown, where that is not what was decided.
-        region: The region, in a campaign that has some.
-        line: The line of the file that it is from; 0 if it is from none.
+    The status is "provisional", "final" or "missing"; `shown` is what was really shown, where that
+    is not what was decided; `line` is the line of the file that it is from, or 0.
     """
 
     bucket: int | str | date
@@ -132,13 +125,10 @@ def read_totals(
             "no column says which region a row is of, and this campaign has regions; name one "
             "'region', or set columns to region=NAME."
         )
-    too_long = InvalidInput(f"the file has more than {most_rows or 0:,} rows; send it in parts.")
-    if most_rows is not None and (table.source.count or 0) > most_rows:
-        raise too_long
     read = list[tuple[int, dict[str, Cell]]]()
     for line, cells in table.rows():
         if len(read) == most_rows:
-            raise too_long
+            raise InvalidInput(f"the file has more than {most_rows:,} rows; send it in parts.")
         read.append((line, {name: cells[place] for name, place in table.places.items()}))
     if not read and not table.problems:
         raise InvalidInput("the file has no rows below the names of its columns.")
@@ -176,24 +166,15 @@ def read_history(
 ) -> Totals:
     """The rows of a file of totals before the start; refused if none of them has a total.
 
-    Args:
-        source: The file, or its content.
-        form: How the file is written, where that cannot be seen.
-        time_basis: By what the totals should be dated; presets know by what theirs are.
-        regions: Whether a column says which region a row is of; None where one may. Where there
-            are to be none and the file has some, the rows of each bucket are added up.
-        most_rows: A file of more rows is refused; without it there is no limit.
+    The arguments are those of `read_totals`. Where there are to be no regions and the file has
+    some, the rows of each bucket are added up.
 
     >>> found = read_history(b"date,store,orders\\n2026-03-01,north,31\\n2026-03-01,south,12\\n")
     >>> found.regions, found.rows[0].total
     (['north', 'south'], 31.0)
     """
     found = read_totals(
-        source,
-        form,
-        time_basis=time_basis,
-        regions=regions or None,
-        most_rows=most_rows,
+        source, form, time_basis=time_basis, regions=regions or None, most_rows=most_rows
     )
     if found.problems:
         raise BadFile([sentence for _, sentence in found.problems])
@@ -291,54 +272,34 @@ def _check_columns(table: FileTable, time_basis: Dated | None, every: str | None
 
 def _row(table: FileTable, line: int, cells: dict[str, Cell]) -> Row:
     """A row with its types; what is wrong is refused with the column."""
-
-    def read(field: str, reader: Callable[[Cell], Any]) -> Any:
-        if field not in cells:
-            return None
-        cell = cells[field]
+    found: dict[str, Any] = {}
+    for field, cell in cells.items():
         try:
-            if isinstance(cell, str) and len(cell) > _MAX_CELL:
-                raise InvalidInput(
-                    f"it has {len(cell):,} characters, and at most {_MAX_CELL:,} are read."
-                )
-            return reader(cell)
+            found[field] = _value(table, field, cell)
         except InvalidInput as refused:
             raise InvalidInput(refused.message, field=table.column(field)) from None
+    return Row(**found, line=line)
 
-    def bucket(cell: Cell) -> str:
-        if is_empty(cell):
+
+def _value(table: FileTable, field: str, cell: Cell) -> str | float | None:
+    if isinstance(cell, str) and len(cell) > _MAX_CELL:
+        text = f"it has {len(cell):,} characters, and at most {_MAX_CELL:,} are read."
+        raise InvalidInput(text)
+    if field in ("status", "shown", "region"):
+        # A name that is a whole number may be a number in an Excel file.
+        cell = int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+        text = unguarded(str("" if cell is None else cell).strip())
+        return (text.lower() if field == "status" else text) or None
+    if is_empty(cell):
+        if field == "bucket":
             raise InvalidInput("it is empty; say which bucket the row is for.")
+        return None
+    if field == "bucket":
         return day_text(cell, table.form)
-
-    def amount(cell: Cell, *, whole: bool = False) -> float | None:
-        if is_empty(cell):
-            return None
-        return number(cell, table.form, table.source.separator, whole=whole)
-
-    def rounds(cell: Cell) -> int | None:
-        found = amount(cell, whole=True)
-        if found is not None and (found < 0 or not found.is_integer()):
-            raise InvalidInput(
-                f"{shortened(str(cell).strip())!r} must be a whole number of at least 0, "
-                "such as 5000."
-            )
-        return None if found is None else int(found)
-
-    status = read("status", _text)
-    return Row(
-        bucket=read("bucket", bucket),
-        rounds=read("rounds", rounds),
-        total=read("total", amount),
-        status=None if status is None else status.lower(),
-        shown=read("shown", _text),
-        region=read("region", _text),
-        line=line,
-    )
-
-
-def _text(cell: Cell) -> str | None:
-    """A cell as a text; a name that is a whole number may be one in an Excel file."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    text = unguarded(cell.strip()) if isinstance(cell, str) else str("" if cell is None else cell)
-    return text or None
+    amount = number(cell, table.form, table.source.separator, whole=field == "rounds")
+    if field == "total":
+        return amount
+    if amount < 0 or not amount.is_integer():
+        shown = shortened(str(cell).strip())
+        raise InvalidInput(f"{shown!r} must be a whole number of at least 0, such as 5000.")
+    return int(amount)

@@ -24,10 +24,6 @@ FORMATS = ("csv", "json", "parquet", "xlsx")
 class TableOut:
     """Rows under named and typed columns; a value that there is not is None.
 
-    Args:
-        columns: The names, and what each column holds.
-        rows: The values, in the order of the columns.
-
     >>> table = TableOut({"option": "text", "mean": "number"}, [("=red", 0.25), ("blue", None)])
     >>> print(table.to_csv(), end="")
     option,mean
@@ -59,11 +55,8 @@ class TableOut:
         ]
 
     def to_frame(self, backend: str = "pyarrow") -> Any:
-        """As a frame; that of pyarrow is taken in by DuckDB and all that know Narwhals too.
-
-        Args:
-            backend: "pyarrow", "pandas" or "polars".
-        """
+        """As a frame of "pyarrow", "pandas" or "polars"; that of pyarrow is taken in by DuckDB and
+        all that know Narwhals too."""
         pyarrow = require("pyarrow", "parquet")
         types = {
             "text": pyarrow.string(),
