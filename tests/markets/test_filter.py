@@ -74,7 +74,7 @@ def oracle(panel, settings, hyper):
     """Means and covariance of all states at the last bucket, and the log-likelihood."""
     buckets, regions = panel.totals.shape
     several = regions > 1
-    mix, old = exponential_mix(panel, settings, hyper.delay)
+    mix, old = exponential_mix(panel, settings, settings.delay.mean)
     times = np.arange(buckets)
     earlier = np.minimum.outer(times, times)
     blocks, names = [], []
@@ -88,7 +88,7 @@ def oracle(panel, settings, hyper):
     add("week", 0.3**2 * np.eye(7))
     if several:
         add("d", 1e-12 + hyper.common_walk**2 * earlier)
-        rho = math.exp(-1 / hyper.delay)
+        rho = math.exp(-1 / settings.delay.mean)
         add("c", hyper.shocks**2 * rho ** np.abs(np.subtract.outer(times, times)))
     for region in range(regions):
         if several:

@@ -86,7 +86,7 @@ def test_the_scale_of_money_means_nothing():
 def test_the_dispersion_of_money_is_learned():
     """Orders of 25 each: the variance of a total is 25 times its mean."""
     settings, rows = made(amounts="money", scale=25.0, days=70)
-    found = learned(Panel.of(rows, settings, 70), settings).dispersion
+    found = learned(Panel.of(rows, settings, 70), settings)[0].dispersion
     assert 10 < found < 60
 
 

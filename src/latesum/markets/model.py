@@ -46,7 +46,7 @@ _HOLIDAY_SD = 0.3
 
 
 class Hyperparameters(NamedTuple):
-    """What is learned once a week: the sizes of all that moves, and the delay.
+    """What is learned once a week, besides the delays: the sizes of all that moves.
 
     Args:
         noise: tau, noise of a bucket that is its own.
@@ -55,7 +55,6 @@ class Hyperparameters(NamedTuple):
         shocks: sigma_d, shocks that all regions share.
         effects: sigma_theta, how far options differ.
         differences: sigma_delta, how far an option's effect differs by region.
-        delay: D, the mean delay in buckets.
         dispersion: phi, the variance over the mean; 1 for counts.
     """
 
@@ -65,7 +64,6 @@ class Hyperparameters(NamedTuple):
     shocks: float
     effects: float
     differences: float
-    delay: float
     dispersion: float
 
 
@@ -77,12 +75,15 @@ class Explanation(NamedTuple):
         two_part: Whether a part of the sales comes at once and the rest late.
         nothing_before: Whether nothing ran before the first row, where that is not known.
         prior: How probable it is beforehand.
+        delay: D, the common mean delay in buckets: by default the given one. Each explanation
+            learns its own, because what is late by one is a longer delay by another.
     """
 
     ratios: tuple[float, ...]
     two_part: bool
     nothing_before: bool
     prior: float
+    delay: float
 
 
 @functools.lru_cache(maxsize=64)
@@ -92,7 +93,7 @@ def explanations(config: MarketConfig) -> tuple[Explanation, ...]:
     >>> len(explanations(MarketConfig(("a", "b"), 90, status_quo="a", differing_delays=0)))
     1
     """
-    count, differing = len(config.options), config.delays_may_differ
+    count, differing, delay = len(config.options), config.delays_may_differ, config.delay.mean
     starts = [True, False] if _asks_for_start(config) else [config.status_quo == NOTHING]
     shapes = [(False, RATIOS, 1.0)]
     if differing:
@@ -100,12 +101,13 @@ def explanations(config: MarketConfig) -> tuple[Explanation, ...]:
     found = []
     for nothing, (two_part, ratios, share) in itertools.product(starts, shapes):
         prior = share / len(starts)
-        found.append(Explanation((1.0,) * count, two_part, nothing, prior * (1 - differing)))
+        equal = (1.0,) * count
+        found.append(Explanation(equal, two_part, nothing, prior * (1 - differing), delay))
         for option, (ratio, weight) in itertools.product(range(count), ratios.items()):
             if differing:
                 late = tuple(ratio if each == option else 1.0 for each in range(count))
                 weight *= prior * differing / count
-                found.append(Explanation(late, two_part, nothing, weight))
+                found.append(Explanation(late, two_part, nothing, weight, delay))
     return tuple(found)
 
 
@@ -134,6 +136,11 @@ class Posterior:
     log_likelihood: float
     mix: Floats
     sizes: Floats
+
+    @property
+    def delay(self) -> float:
+        """The mean delay in buckets, over all explanations."""
+        return float(self.weights @ [each.delay for each in self.explanations])
 
     def components(self, region: int | None = None) -> tuple[Floats, Floats]:
         """Means and covariances of the options' effects (log) by explanation.
@@ -191,7 +198,6 @@ class Model:
 
     def __init__(self, panel: Panel, config: MarketConfig) -> None:
         self._panel, self._config = panel, config
-        self._explanations = explanations(config)
         self._positions = _positions(panel.first, panel.end, config.pattern, config.phase)
         self._patterns = sum(PATTERNS[config.pattern])
         self._holiday = np.isin(np.arange(panel.first, panel.end), config.holidays)
@@ -200,29 +206,13 @@ class Model:
         self._before = status_quo_shares(config) * rounds[:, None]
         self._mixes: dict[tuple[float, bool, bool], tuple[Floats, Floats]] = {}
         self._starts: dict[tuple[float, float, bool], tuple[Floats, Floats, Floats]] = {}
-        self._likelihoods: dict[tuple[Hyperparameters, Explanation], float] = {}
 
-    def likelihood(self, hyper: Hyperparameters, explanation: Explanation) -> float:
-        """The logarithm of the likelihood by an explanation, and of its prior probability."""
-        key = (hyper, explanation)
-        if key not in self._likelihoods:
-            self._likelihoods[key] = self._fit(hyper, explanation)[1]
-        return self._likelihoods[key]
+    def score(self, hyper: Hyperparameters, explanation: Explanation) -> float:
+        """The log-likelihood by an explanation, with its prior probability and its delay's."""
+        return self._fit(hyper, explanation)[1]
 
-    def likeliest(self, hyper: Hyperparameters, most: int, within: float) -> list[Explanation]:
-        """The explanations that count: the likeliest few, and that all are equally late."""
-        found = {each: self.likelihood(hyper, each) for each in self._explanations}
-        order = sorted(found, key=lambda each: -found[each])
-        best = found[order[0]]
-        top = [each for each in order[:most] if found[each] > best - within]
-        equal = self._explanations[0]
-        return top if equal in top else [*top, equal]
-
-    def posterior(
-        self, hyper: Hyperparameters, by: tuple[Explanation, ...] | None = None
-    ) -> Posterior:
-        """The mixture of all explanations, or of some."""
-        by = self._explanations if by is None else by
+    def posterior(self, hyper: Hyperparameters, by: tuple[Explanation, ...]) -> Posterior:
+        """The mixture of some explanations."""
         fits = [self._fit(hyper, each) for each in by]
         scores = np.array([score for _, score in fits])
         whole = float(np.logaddexp.reduce(scores))
@@ -238,27 +228,30 @@ class Model:
             kept / kept.sum(),
             tuple(fits[index][0] for index in order),
             whole,
-            self._mix(hyper.delay, by[order[0]])[0],
+            self._mix(by[order[0]])[0],
             sizes / sizes.sum(),
         )
 
     def _fit(self, hyper: Hyperparameters, explanation: Explanation) -> tuple[Fit, float]:
-        mix, _ = self._mix(hyper.delay, explanation)
-        extra, levels, level_sds = self._start(hyper, explanation.nothing_before)
+        mix, _ = self._mix(explanation)
+        extra, levels, level_sds = self._start(hyper.dispersion, explanation)
         fit, likelihood = filter_market(
             self._panel.totals,
             mix,
             extra,
             self._positions,
             self._patterns,
-            _sizes(hyper, self._config.novelty),
+            _sizes(hyper, self._config.novelty, explanation.delay),
             levels,
             level_sds,
         )
-        return fit, likelihood + math.log(explanation.prior)
+        given = self._config.delay
+        off = math.log(explanation.delay / given.mean) / given.log_sd
+        return fit, likelihood + math.log(explanation.prior) - 0.5 * off**2
 
-    def _mix(self, delay: float, explanation: Explanation) -> tuple[Floats, Floats]:
+    def _mix(self, explanation: Explanation) -> tuple[Floats, Floats]:
         """X by an explanation, and the share of arrivals that is from before the first row."""
+        delay = explanation.delay
         mix, old = self._common_mix(delay, explanation)
         for option, ratio in enumerate(explanation.ratios):
             if ratio != 1.0:
@@ -277,18 +270,17 @@ class Model:
             self._mixes[key] = found
         return self._mixes[key]
 
-    def _start(self, hyper: Hyperparameters, nothing_before: bool) -> tuple[Floats, Floats, Floats]:
+    def _start(self, dispersion: float, explanation: Explanation) -> tuple[Floats, Floats, Floats]:
         """What is added to V, and the means and sds of the levels' priors.
 
-        By the explanation that all are equally late: what is assumed of a level beforehand must not
-        depend on what is compared.
+        As if all were equally late: what is assumed of a level beforehand must not depend on what
+        is compared.
         """
-        key = (hyper.delay, hyper.dispersion, nothing_before)
+        delay, nothing_before = explanation.delay, explanation.nothing_before
+        key = (delay, dispersion, nothing_before)
         if key not in self._starts:
             panel, config = self._panel, self._config
-            delay = hyper.delay
-            equal = self._explanations[0]._replace(nothing_before=nothing_before)
-            mix, old = self._common_mix(delay, equal)
+            mix, old = self._common_mix(delay, explanation._replace(two_part=False))
             extra = np.zeros(panel.totals.shape)
             loose = None
             if config.status_quo == NOT_KNOWN and not nothing_before:
@@ -298,8 +290,7 @@ class Model:
                 loose = old > 0.5
             if self._holiday.any():
                 extra += (_HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
-            levels = _levels(panel.totals, mix.sum(axis=2), loose, hyper.dispersion)
-            self._starts[key] = (extra, *levels)
+            self._starts[key] = (extra, *_levels(panel.totals, mix.sum(axis=2), loose, dispersion))
         return self._starts[key]
 
 
@@ -349,12 +340,12 @@ def _levels(
 
 
 @functools.lru_cache(maxsize=4096)
-def _sizes(hyper: Hyperparameters, novelty: float) -> Floats:
+def _sizes(hyper: Hyperparameters, novelty: float, delay: float) -> Floats:
     """All that varies, in the order of the positions in `filter_kernels`."""
     priors = (hyper.effects, PATTERN_SD, DEVIATION_SD, hyper.differences, hyper.shocks)
     gains = (novelty, hyper.common_walk, hyper.region_walk)
     squares = [each**2 for each in (*priors, *gains)]
-    kept = math.exp(-1 / hyper.delay)
+    kept = math.exp(-1 / delay)
     return np.array([*squares, kept, hyper.noise**2, hyper.dispersion])
 
 
@@ -376,4 +367,4 @@ def posterior_with(
     >>> bool(mean[1] > mean[0])
     True
     """
-    return Model(panel, config).posterior(hyper, by)
+    return Model(panel, config).posterior(hyper, explanations(config) if by is None else by)

@@ -260,9 +260,8 @@ def _choose(
     if panel.end > panel.first and remaining > config.period_length:
         current = int(np.argmax(panel.shares[-1, region]))
         if may[current] and current != option:
-            late = late_and_best(
-                found, current, config, _visit(panel, region, current), region, may
-            )
+            best = means[:, current] >= means[:, may].max(axis=1)
+            late = may_be_late(found, current, config, _visit(panel, region, current), best)
         if late is not None:
             option, purpose = current, "late"
     chance = math.nan
@@ -273,34 +272,32 @@ def _choose(
     return RegionChoice(config.options[option], purpose, 0, chance, late)
 
 
-def late_and_best(
+def may_be_late(
     found: Posterior,
     option: int,
     config: MarketConfig,
     visit: int,
-    region: int | None = None,
-    may: NDArray[np.bool_] | None = None,
+    among: NDArray[np.bool_] | bool = True,
+    least: float = LATE_AND_BEST,
 ) -> LateOption | None:
-    """What the mixture says of "this option is the best, and late"; None where that is unlikely.
+    """An option that may be late, if that is likely and it was not shown for long enough to tell.
 
     Args:
         found: The posterior.
         option: The option, by its position.
         config: The market's.
-        visit: For how many buckets in a row it has been shown by now.
-        region: The region, by its position; None for all of them together.
-        may: What may be shown; None for everything.
+        visit: For how many buckets in a row it has been shown.
+        among: The explanations that count, such as those by which it is the best.
+        least: The least probability.
     """
-    means, _ = found.components(region)
     ratios = np.array([each.ratios[option] for each in found.explanations])
-    rivals = means if may is None else means[:, may]
-    chosen = (ratios > 1) & (means[:, option] >= rivals.max(axis=1))
-    weights = np.where(chosen, found.weights, 0.0)
+    weights = np.where((ratios > 1) & among, found.weights, 0.0)
     chance = float(weights.sum())
-    if chance <= LATE_AND_BEST:
+    if chance <= least:
         return None
-    longest = float(ratios[weights > _COUNTS].max(initial=1.0))
-    buckets = math.ceil(_DELAYS_NEEDED * found.hyper.delay * longest - visit)
+    delays = ratios * [each.delay for each in found.explanations]
+    longest = float(delays[weights > _COUNTS].max(initial=0.0))
+    buckets = math.ceil(_DELAYS_NEEDED * longest - visit)
     if buckets <= 0:
         return None
     return LateOption(config.options[option], float(weights @ ratios) / chance, buckets, chance)
@@ -318,12 +315,14 @@ def late_options(found: Posterior, panel: Panel, config: MarketConfig) -> tuple[
     None is no all-clear: where the best option is late and overlooked, it is not always found.
     """
     leader = int(np.argmax(found.effects()[0]))
+    means, _ = found.components()
     regions = range(len(config.regions))
     late = []
     for option in range(len(config.options)):
         visit = max((_visit(panel, region, option) for region in regions), default=0)
         if option != leader and len(panel.shares):
-            late.append(late_and_best(found, option, config, visit))
+            best = means[:, option] >= means.max(axis=1)
+            late.append(may_be_late(found, option, config, visit, best))
     return tuple(each for each in late if each is not None)
 
 

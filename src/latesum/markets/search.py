@@ -12,11 +12,19 @@ import functools
 import hashlib
 import math
 from collections import OrderedDict
+from typing import NamedTuple
 
 import numpy as np
 
 from latesum.markets.config import MarketConfig
-from latesum.markets.model import Explanation, Hyperparameters, Model, Posterior, posterior_with
+from latesum.markets.model import (
+    Explanation,
+    Hyperparameters,
+    Model,
+    Posterior,
+    explanations,
+    posterior_with,
+)
 from latesum.markets.rows import Panel
 
 #: The centres of the priors, and where the search starts.
@@ -32,9 +40,11 @@ _FIRST_ROUNDS = 3
 _SIZE_SD, _SIZE_STEP, _DELAY_STEP = 0.7, 1.6, 1.25
 #: The dispersion of money is known from its totals only, within a factor of about three.
 _DISPERSION_SD = 1.2
-#: The delay and the sizes are judged by this many of the likeliest explanations, which may be less
-#: likely than the best by this (log).
+#: The sizes are judged by this many of the likeliest explanations, which may be less likely than
+#: the best by this (log).
 _EXPLANATIONS, _WITHIN = 4, 4.0
+#: Until the next search, explanations less likely than the best by this (log) do not count.
+_NEGLIGIBLE = 7.0
 _REMEMBERED = 4096
 
 
@@ -57,13 +67,14 @@ def defaults(panel: Panel, config: MarketConfig) -> Hyperparameters:
         SHOCKS,
         EFFECTS,
         DIFFERENCES,
-        config.delay.mean,
         1.0 if config.amounts == "counts" else _dispersion(panel),
     )
 
 
-def learned(panel: Panel, config: MarketConfig) -> Hyperparameters:
-    """The hyperparameters after all rows of a panel: a function of the rows alone.
+def learned(panel: Panel, config: MarketConfig) -> tuple[Hyperparameters, tuple[Explanation, ...]]:
+    """The hyperparameters after all rows of a panel, and the explanations that count.
+
+    A function of the rows alone.
 
     Args:
         panel: The rows.
@@ -71,8 +82,7 @@ def learned(panel: Panel, config: MarketConfig) -> Hyperparameters:
     """
     times = _search_times(panel, config)
     digests = _digests(panel, config, times)
-    found = defaults(panel, config)
-    first = 0
+    found, first = _Search(defaults(panel, config), explanations(config)), 0
     for place in range(len(times) - 1, -1, -1):
         if (known := _MEMORY.get(digests[place])) is not None:
             _MEMORY.move_to_end(digests[place])
@@ -81,12 +91,12 @@ def learned(panel: Panel, config: MarketConfig) -> Hyperparameters:
     for place in range(first, len(times)):
         part = panel.until(times[place])
         if place == 0:
-            found = defaults(part, config)
+            found = found._replace(hyper=defaults(part, config))
         found = _searched(part, config, found, _FIRST_ROUNDS if place == 0 else 1)
         _MEMORY[digests[place]] = found
         if len(_MEMORY) > _REMEMBERED:
             _MEMORY.popitem(last=False)
-    return found
+    return found.hyper, found.explanations[: found.counting]
 
 
 def posterior(panel: Panel, config: MarketConfig) -> Posterior:
@@ -96,10 +106,18 @@ def posterior(panel: Panel, config: MarketConfig) -> Posterior:
         panel: The rows.
         config: The market's.
     """
-    return posterior_with(panel, config, learned(panel, config))
+    return posterior_with(panel, config, *learned(panel, config))
 
 
-_MEMORY: OrderedDict[bytes, Hyperparameters] = OrderedDict()
+class _Search(NamedTuple):
+    """What a search found: the explanations with their delays, those that count first."""
+
+    hyper: Hyperparameters
+    explanations: tuple[Explanation, ...]
+    counting: int | None = None
+
+
+_MEMORY: OrderedDict[bytes, _Search] = OrderedDict()
 
 
 def _search_times(panel: Panel, config: MarketConfig) -> list[int]:
@@ -144,33 +162,50 @@ def _name(config: MarketConfig, first: int) -> bytes:
     return repr((config, law and law.text, first)).encode()
 
 
-def _searched(
-    panel: Panel, config: MarketConfig, hyper: Hyperparameters, rounds: int
-) -> Hyperparameters:
+def _searched(panel: Panel, config: MarketConfig, start: _Search, rounds: int) -> _Search:
     centre, sds = defaults(panel, config), _log_sds(config)
     model = Model(panel, config)
+    hyper, by = start.hyper, start.explanations
 
-    def score(tried: Hyperparameters, by: list[Explanation]) -> float:
+    def score(tried: Hyperparameters, by: tuple[Explanation, ...]) -> float:
         """The logarithm of the posterior, up to a constant."""
-        likelihood = np.logaddexp.reduce([model.likelihood(tried, each) for each in by])
+        likelihood = np.logaddexp.reduce([model.score(tried, each) for each in by])
         off = (math.log(getattr(tried, name) / getattr(centre, name)) / sds[name] for name in sds)
         return float(likelihood) - 0.5 * sum(each**2 for each in off)
 
     for _ in range(rounds):
-        by = model.likeliest(hyper, _EXPLANATIONS, _WITHIN)
-        best = score(hyper, by)
+        found = {each: model.score(hyper, each) for each in by}
+        least = max(found.values()) - _NEGLIGIBLE
+        moved = [
+            _with_better_delay(model, hyper, each, score) if score > least else (each, score)
+            for each, score in found.items()
+        ]
+        by, scores = zip(*sorted(moved, key=lambda each: -each[1]), strict=True)
+        counting = sum(each > scores[0] - _NEGLIGIBLE for each in scores)
+        top = by[: min(_EXPLANATIONS, sum(each > scores[0] - _WITHIN for each in scores))]
+        best = score(hyper, top)
         for name in sds:
-            step = _DELAY_STEP if name == "delay" else _SIZE_STEP
-            for factor in (step, 1 / step):
+            for factor in (_SIZE_STEP, 1 / _SIZE_STEP):
                 value = getattr(hyper, name) * factor
                 if name == "effects" and value < 0.999 * EFFECTS:  # learned upwards only
                     continue
                 tried = hyper._replace(**{name: value})
-                reached = score(tried, by)
+                reached = score(tried, top)
                 if reached > best:
                     hyper, best = tried, reached
                     break
-    return hyper
+    return _Search(hyper, by, counting)
+
+
+def _with_better_delay(
+    model: Model, hyper: Hyperparameters, explanation: Explanation, score: float
+) -> tuple[Explanation, float]:
+    """An explanation with its delay a step longer or shorter if that is likelier, and its score."""
+    for factor in (_DELAY_STEP, 1 / _DELAY_STEP):
+        tried = explanation._replace(delay=explanation.delay * factor)
+        if (reached := model.score(hyper, tried)) > score:
+            return tried, reached
+    return explanation, score
 
 
 def _log_sds(config: MarketConfig) -> dict[str, float]:
@@ -180,7 +215,6 @@ def _log_sds(config: MarketConfig) -> dict[str, float]:
         names[1:1] = ["common_walk"]
         names += ["shocks", "differences"]
     sds = dict.fromkeys(names, _SIZE_SD)
-    sds["delay"] = config.delay.log_sd
     if config.amounts == "money":
         sds["dispersion"] = _DISPERSION_SD
     return sds

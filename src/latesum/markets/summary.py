@@ -16,7 +16,7 @@ from latesum.markets.config import PATTERNS, MarketConfig
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import Hyperparameters, Posterior, posterior_with
 from latesum.markets.rows import Panel, RegionRow
-from latesum.markets.rule import LateOption, late_options
+from latesum.markets.rule import LateOption, late_options, may_be_late
 from latesum.markets.search import FIRST_SEARCH, posterior
 
 Floats = NDArray[np.float64]
@@ -34,6 +34,11 @@ _CHANGING, _LIKELIER = 0.01, 2.0
 #: A winner is as good as the best with this probability, and an option that is so with less than
 #: that is out of the race.
 WINS, _OUT = 0.95, 0.05
+#: Where delays may differ, none is named in this share of the run; an option that was shown in one
+#: period only is waited for in this share, ...
+_NONE_NAMED, _WAITED_FOR = 0.25, 0.5
+#: ... and one that is late with this probability until it was shown for long enough in a row.
+_LATE = 0.2
 _EFFECT_DRAWS, _WINNER_DRAWS = 4000, 2000
 #: The children of a market's seed that probabilities are drawn from.
 _EFFECT_STREAM, _WINNER_STREAM = 3, 4
@@ -67,7 +72,8 @@ class Winner(NamedTuple):
     Args:
         option: Its name, or None.
         chance: How probable it is that the leading option is as good as the best, less the lift.
-        waits_for: The options that were shown in fewer than two periods and are still in the race.
+        waits_for: The options that were shown too little to be out of the race: in fewer than two
+            periods, or not long enough in a row for one that seems late.
     """
 
     option: str | None
@@ -134,7 +140,7 @@ def summarize_panel(panel: Panel, config: MarketConfig) -> MarketSummary:
         effects_of(found, config),
         {name: effects_of(found, config, index) for index, name in enumerate(config.regions)},
         _pattern(found, config),
-        found.hyper.delay,
+        found.delay,
         late_options(found, panel, config),
         walk,
         found.hyper.noise,
@@ -275,9 +281,9 @@ def _warnings(panel: Panel, found: Posterior, config: MarketConfig, walk: float)
             "campaign and start a new one."
         )
     given = config.delay.mean
-    if not 0.67 < found.hyper.delay / given < 1.5:
+    if not 0.67 < found.delay / given < 1.5:
         yield (
-            f"The delay is about {found.hyper.delay / given:.2g} times the one that was given; set "
+            f"The delay is about {found.delay / given:.2g} times the one that was given; set "
             "up a new campaign with it, because the time between two changes follows the given "
             "delay."
         )
@@ -325,27 +331,23 @@ def winner_of(
     draws = mean + widening(config) * (found.draws(rng, _WINNER_DRAWS) - mean)
     good = np.mean(draws >= draws.max(axis=1, keepdims=True) - np.log1p(lift), axis=0)
     leader = int(np.argmax(good))
-    periods = _periods(panel, config)
-    # A new option that was shown once may be late: in the first half of the run it is waited for.
-    early = config.delays_may_differ > 0 and panel.end < config.horizon / 2
-    new = [option != config.status_quo for option in config.options]
-    waits = tuple(
-        option
-        for index, option in enumerate(config.options)
-        if periods[index] < 2 and ((early and new[index]) or good[index] >= _OUT)
-    )
-    named = good[leader] >= WINS and not waits
-    return Winner(config.options[leader] if named else None, float(good[leader]), waits)
+    differing, begun = config.delays_may_differ > 0, panel.end / config.horizon
+    waits = []
+    for index, option in enumerate(config.options):
+        runs = _runs(panel, index)
+        # A period that was longer than usual, because no one asked at its end, is one.
+        periods = sum(max(1, run // config.period_length) for run in runs)
+        early = differing and begun < _WAITED_FOR and option != config.status_quo
+        visit = max(runs, default=0)
+        seems_late = index != leader and may_be_late(found, index, config, visit, least=_LATE)
+        if seems_late or (periods < 2 and (early or good[index] >= _OUT)):
+            waits.append(option)
+    named = good[leader] >= WINS and not waits and not (differing and begun < _NONE_NAMED)
+    return Winner(config.options[leader] if named else None, float(good[leader]), tuple(waits))
 
 
-def _periods(panel: Panel, config: MarketConfig) -> list[int]:
-    """In how many periods each option was shown, in whichever region, the history included.
-
-    One that was longer than usual, because no one asked at its end, is one.
-    """
-    found = []
-    for option in range(len(config.options)):
-        shown = np.flatnonzero(panel.shares[:, :, option].max(axis=1) > 0.5)
-        runs = np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1)
-        found.append(sum(max(1, len(run) // config.period_length) for run in runs if len(run)))
-    return found
+def _runs(panel: Panel, option: int) -> list[int]:
+    """For how many buckets in a row an option was shown in some region, the history included."""
+    shown = np.flatnonzero(panel.shares[:, :, option].max(axis=1) > 0.5)
+    runs = np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1)
+    return [len(run) for run in runs if len(run)]

@@ -246,7 +246,7 @@ class _MarketRest:
         config = self._config
         early = panel.exposure[:FIRST_BUCKETS].mean(axis=0)
         before = status_quo_shares(config) * early[:, None]
-        given = (self._known.hyper.delay, shape_of(config.delay.law), config.dated == "decision")
+        given = (self._known.delay, shape_of(config.delay.law), config.dated == "decision")
         mix: Floats
         mix, _ = arrival_mix(*given, panel.exposure, panel.shares, before)
         return mix

@@ -362,7 +362,7 @@ def fitted_market(
         raise InvalidInput(
             f"the history has {known} days with a total; {FIRST_SEARCH} or more are needed."
         )
-    hyper, shown = learned(panel, config), summarize(rows, 0, config)
+    hyper, shown = learned(panel, config)[0], summarize(rows, 0, config)
     totals, rounds = np.nanmean(panel.totals, axis=0), panel.exposure.mean(axis=0)
     several = regions > 1 and len(names) > 1  # otherwise one stream now, and maybe regions then
     visits_noise = float(np.std(np.log(np.maximum(panel.exposure, 1)), axis=0).mean())
