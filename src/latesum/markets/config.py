@@ -22,9 +22,8 @@ CERTAINTY = {"known": 0.1, "guess": 0.7}
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
 MAX_OPTIONS = 50
 MAX_REGIONS = 200
-#: The prior probability that one option's sales are later (or earlier) than the others', with
-#: regions and on one stream: what it costs where delays are equal is larger on one stream.
-DIFFERING_DELAYS, DIFFERING_DELAYS_ONE_STREAM = 0.4, 0.33
+#: The prior probability that one option's sales are later (or earlier) than the others'.
+DIFFERING_DELAYS = 0.4
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,8 @@ class MarketConfig:
             which its visitor came ("decision"; such totals grow for a while).
         amounts: "counts" of sales, or "money", whose dispersion is learned.
         differing_delays: The prior probability that the sales of one option are later or earlier
-            than those of the others; 0 where all are surely equal. None is 0.4 with several regions
-            and 0.33 on one stream; on one stream without visitors it is 0, because there totals
-            cannot show it.
+            than those of the others; 0 where all are surely equal. None is 0.4; on one stream
+            without visitors it is 0, because there totals cannot show it.
         rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the
             noise.
         report_lag: After how many buckets totals become known.
@@ -140,9 +138,7 @@ class MarketConfig:
         """The prior probability that one option's delay differs."""
         if self.differing_delays is not None:
             return self.differing_delays
-        if len(self.regions) > 1:
-            return DIFFERING_DELAYS
-        return DIFFERING_DELAYS_ONE_STREAM if self.rounds_known else 0.0
+        return DIFFERING_DELAYS if self.rounds_known or len(self.regions) > 1 else 0.0
 
     @functools.cached_property
     def period_length(self) -> int:

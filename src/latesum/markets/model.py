@@ -29,7 +29,7 @@ RATIOS = {1.2: 0.2, 1.45: 0.2, 1.75: 0.17, 2.1: 0.15, 2.6: 0.1, 3.2: 0.06, 0.8: 
 #: The same where the delay has two parts, ...
 _TWO_PART_RATIOS = {1.4: 0.4, 1.9: 0.3, 2.7: 0.2, 0.7: 0.1}
 #: ... and how likely it has.
-TWO_PART = 0.3
+TWO_PART = 0.2
 #: Explanations of less weight than this are left out.
 _NEGLIGIBLE = 1e-4
 #: The sd of the prior of the pattern, of its deviations in a region, and of a region's level.

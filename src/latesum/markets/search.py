@@ -1,8 +1,8 @@
-"""Learning the hyperparameters: once a week, one round of coordinate search.
+"""Learning the hyperparameters: about once a week, one round of coordinate search.
 
-The search starts from the values of the week before. That it is a function of the rows alone, it is
+The search starts from the values of the last one. That it is a function of the rows alone, it is
 defined as a replay over the ends of buckets: the first search is at the start of the campaign, or
-as soon as 14 buckets are known, and the next ones whenever seven more are, of hours a quarter more.
+as soon as 14 buckets are known, and the next ones whenever a fifth more are, and seven at least.
 What was found is remembered by the rows it was found from, so that a decision repeats no search.
 """
 
@@ -31,10 +31,8 @@ from latesum.markets.rows import Panel
 NOISE, COMMON_WALK, REGION_WALK, SHOCKS, EFFECTS, DIFFERENCES = 0.05, 0.010, 0.007, 0.04, 0.12, 0.03
 #: A search needs this many known buckets, ...
 FIRST_SEARCH = 14
-#: ... and the next one this many more.
-SEARCH_EVERY = 7
-#: Hours are 24 times as many: there the next one needs this share more.
-_SHARE_OF_HOURS = 0.25
+#: ... and the next one this many more, and this share more.
+SEARCH_EVERY, _SHARE_MORE = 7, 0.2
 _FIRST_ROUNDS = 3
 #: The sd of the logarithm of every size, and the factor by which the search changes it.
 _SIZE_SD, _SIZE_STEP, _DELAY_STEP = 0.7, 1.6, 1.25
@@ -80,7 +78,7 @@ def learned(panel: Panel, config: MarketConfig) -> tuple[Hyperparameters, tuple[
         panel: The rows.
         config: The market's.
     """
-    times = _search_times(panel, config)
+    times = _search_times(panel.known.tobytes(), panel.first)
     digests = _digests(panel, config, times)
     found, first = _Search(defaults(panel, config), explanations(config)), 0
     for place in range(len(times) - 1, -1, -1):
@@ -120,15 +118,12 @@ class _Search(NamedTuple):
 _MEMORY: OrderedDict[bytes, _Search] = OrderedDict()
 
 
-def _search_times(panel: Panel, config: MarketConfig) -> list[int]:
-    """The ends of buckets at which there is a search, in order."""
-    share = _SHARE_OF_HOURS if config.pattern == "hour" else 0.0
-    return list(_search_times_of(panel.known.tobytes(), panel.first, share))
-
-
 @functools.lru_cache(maxsize=1024)
-def _search_times_of(known: bytes, first: int, share: float) -> tuple[int, ...]:
-    """The same; `known` has a 1 for every bucket whose total is known, and a 0 for the others."""
+def _search_times(known: bytes, first: int) -> tuple[int, ...]:
+    """The ends of buckets at which there is a search, in order.
+
+    `known` has a 1 for every bucket whose total is known, and a 0 for the others.
+    """
     times: list[int] = []
     due, count = FIRST_SEARCH, 0
     for place, is_known in enumerate(known):
@@ -136,11 +131,11 @@ def _search_times_of(known: bytes, first: int, share: float) -> tuple[int, ...]:
         end = first + place + 1
         if end >= 0 and count >= due:
             times.append(end)
-            due = count + max(SEARCH_EVERY, math.ceil(share * count))
+            due = count + max(SEARCH_EVERY, math.ceil(_SHARE_MORE * count))
     return tuple(times)
 
 
-def _digests(panel: Panel, config: MarketConfig, times: list[int]) -> list[bytes]:
+def _digests(panel: Panel, config: MarketConfig, times: tuple[int, ...]) -> list[bytes]:
     """What names the rows before each time."""
     if not times:
         return []
