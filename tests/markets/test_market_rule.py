@@ -386,7 +386,9 @@ def test_hours_are_not_taken_for_days():
     def swept_and_searched(hours):
         rows = [RegionRow("", hour, 900.0, "old", 30.0) for hour in range(-hours, 100)]
         panel = Panel.of(rows, settings, 100)
-        return unknown_options(panel, settings), len(search_file._search_times(panel.known.tobytes(), panel.first))
+        return unknown_options(panel, settings), len(
+            search_file._search_times(panel.known.tobytes(), panel.first)
+        )
 
     assert swept_and_searched(335) == ([0, 1], 2)
     assert swept_and_searched(336) == ([1], 2)
