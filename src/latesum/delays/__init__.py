@@ -9,7 +9,7 @@
 75
 """
 
-from latesum.delays.base import Clipped, Delay, Truncated
+from latesum.delays.base import Delay
 from latesum.delays.composite import empirical, mixture, tabulated
 from latesum.delays.conformance import check
 from latesum.delays.families import (
@@ -27,10 +27,8 @@ from latesum.delays.fitting import FittedDelay, fit
 from latesum.delays.parsing import available, parse, register
 
 __all__ = [
-    "Clipped",
     "Delay",
     "FittedDelay",
-    "Truncated",
     "available",
     "check",
     "constant",

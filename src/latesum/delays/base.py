@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -162,11 +163,44 @@ class Delay(ABC):
 
     def clipped(self, largest: int) -> Delay:
         """The same delay with larger ones replaced by `largest`."""
-        return Clipped(self, largest)
+        largest = whole_number(largest, "the largest delay of a clipped one")
+        return Family(
+            f"{{}}.clipped({largest})",
+            lambda k: np.where(k >= largest, 0.0, self.survival(k)),
+            lambda count, rng: np.minimum(self.draw(count, rng), largest),
+            bound=largest if self.bound is None else min(largest, self.bound),
+            parents=[self],
+            made_by=(Delay.clipped, (self, largest)),
+        )
 
     def truncated(self, largest: int) -> Delay:
         """The same delay with larger ones drawn again."""
-        return Truncated(self, largest)
+        largest = whole_number(largest, "the largest delay of a truncated one")
+        beyond = float(self.survival(largest))
+        if beyond >= 1:
+            raise InvalidInput(
+                f"{self.short_text} is never as small as {largest}, so it cannot be truncated "
+                "there; choose a larger number."
+            )
+
+        def survival(k: Floats) -> Floats:
+            kept = (self.survival(k) - beyond) / (1 - beyond)
+            return np.where(k >= largest, 0.0, np.clip(kept, 0.0, 1.0))
+
+        def draw(count: int, rng: np.random.Generator) -> Integers:
+            drawn = self.draw(count, rng)
+            while (late := drawn > largest).any():
+                drawn[late] = self.draw(int(late.sum()), rng)
+            return drawn
+
+        return Family(
+            f"{{}}.truncated({largest})",
+            survival,
+            draw,
+            bound=largest if self.bound is None else min(largest, self.bound),
+            parents=[self],
+            made_by=(Delay.truncated, (self, largest)),
+        )
 
     def expected_outstanding(self, rounds: int) -> float:
         """How many of `rounds` consecutive plays have not arrived at their end, on average.
@@ -227,68 +261,61 @@ class Delay(ABC):
         return first, math.inf if math.isinf(second) else max(second - first**2, 0.0)
 
 
-class _Limited(Delay):
-    """A delay made from another one that has no value above `largest`."""
+class Family(Delay):
+    """A delay by its formulas; what is not given is found from the survival function.
 
-    #: What was done to the parent: the method of `Delay` that makes it.
-    _how: ClassVar[str]
+    Of a delay that is made of others, `parents`, the text has "{}" for each of theirs, and
+    `made_by` is the function, with its arguments, that makes it again.
+    """
 
-    def __init__(self, parent: Delay, largest: int) -> None:
-        self._parent = parent
-        self._largest = whole_number(largest, f"the largest delay of a {self._how} one")
+    def __init__(
+        self,
+        text: str,
+        survival: Callable[[Floats], Floats],
+        draw: Callable[[int, np.random.Generator], Integers],
+        *,
+        bound: int | None = None,
+        mean: float | None = None,
+        variance: float | None = None,
+        draw_beyond: Callable[[Integers, np.random.Generator], Integers] | None = None,
+        parents: Sequence[Delay] = (),
+        made_by: tuple[Any, ...] = (),
+    ) -> None:
+        self._template, self._bound, self._parents = text, bound, tuple(parents)
+        self._survival, self._draw, self._draw_beyond = survival, draw, draw_beyond
+        self._mean, self._variance, self.made_by = mean, variance, made_by
 
     @property
     def text(self) -> str:
-        return f"{self._parent.text}.{self._how}({self._largest})"
+        return self._template.format(*(parent.text for parent in self._parents))
 
     @property
     def short_text(self) -> str:
-        return f"{self._parent.short_text}.{self._how}({self._largest})"
+        return self._template.format(*(parent.short_text for parent in self._parents))
 
     @property
     def _identity(self) -> tuple[Any, ...]:
-        return type(self), self._parent._identity, self._largest
+        return type(self), self._template, *(parent._identity for parent in self._parents)
 
     @property
-    def bound(self) -> int:
-        below = self._parent.bound
-        return self._largest if below is None else min(self._largest, below)
+    def bound(self) -> int | None:
+        return self._bound
 
+    @property
+    def mean(self) -> float:
+        return super().mean if self._mean is None else self._mean
 
-class Clipped(_Limited):
-    """A delay whose values above `largest` become `largest`."""
-
-    _how = "clipped"
-
-    def survival(self, k: ArrayLike) -> Floats:
-        k = np.asarray(k)
-        return np.where(k >= self._largest, 0.0, self._parent.survival(k))
-
-    def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        return np.minimum(self._parent.draw(count, rng), self._largest)
-
-
-class Truncated(_Limited):
-    """A delay drawn again whenever it is above `largest`."""
-
-    _how = "truncated"
-
-    def __init__(self, parent: Delay, largest: int) -> None:
-        super().__init__(parent, largest)
-        self._beyond = float(parent.survival(self._largest))
-        if self._beyond >= 1:
-            raise InvalidInput(
-                f"{parent.short_text} is never as small as {self._largest}, so it cannot be "
-                "truncated there; choose a larger number."
-            )
+    @property
+    def variance(self) -> float:
+        return super().variance if self._variance is None else self._variance
 
     def survival(self, k: ArrayLike) -> Floats:
-        k = np.asarray(k)
-        kept = (self._parent.survival(k) - self._beyond) / (1 - self._beyond)
-        return np.where(k >= self._largest, 0.0, np.clip(kept, 0.0, 1.0))
+        return self._survival(as_floats(k))
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        drawn = self._parent.draw(count, rng)
-        while (late := drawn > self._largest).any():
-            drawn[late] = self._parent.draw(int(late.sum()), rng)
-        return drawn
+        return self._draw(count, rng)
+
+    def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
+        if self._draw_beyond is None:
+            return super().draw_beyond(k, rng)
+        return self._draw_beyond(k, rng)

@@ -5,70 +5,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays.base import FOREVER, Delay, Integers, as_floats, number_text
+from latesum.delays.base import FOREVER, Delay, Family, Integers, as_floats, number_text
 from latesum.delays.curves import Curve, Floats
-from latesum.delays.families import Family
 from latesum.delays.parsing import law, parse
-
-
-class Mixture(Delay):
-    """One of several delays, each with its own probability."""
-
-    def __init__(self, weights: list[float], delays: list[Delay]) -> None:
-        self._weights, self._delays = weights, delays
-
-    @property
-    def text(self) -> str:
-        return self._mixture_of([delay.text for delay in self._delays])
-
-    @property
-    def short_text(self) -> str:
-        return self._mixture_of([delay.short_text for delay in self._delays])
-
-    def _mixture_of(self, texts: list[str]) -> str:
-        pairs = zip(self._weights, texts, strict=True)
-        return f"mixture({', '.join(f'({number_text(w)}, {text})' for w, text in pairs)})"
-
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        return type(self), *self._weights, *(delay._identity for delay in self._delays)
-
-    @property
-    def bound(self) -> int | None:
-        bounds = [delay.bound for delay in self._delays]
-        known = [bound for bound in bounds if bound is not None]
-        return max(known) if len(known) == len(bounds) else None
-
-    @property
-    def mean(self) -> float:
-        pairs = zip(self._weights, self._delays, strict=True)
-        return math.fsum(w * d.mean for w, d in pairs)
-
-    @property
-    def variance(self) -> float:
-        pairs = zip(self._weights, self._delays, strict=True)
-        return math.fsum(w * (d.variance + (d.mean - self.mean) ** 2) for w, d in pairs)
-
-    def survival(self, k: ArrayLike) -> Floats:
-        k = np.asarray(k)
-        total = np.zeros(k.shape)
-        for weight, delay in zip(self._weights, self._delays, strict=True):
-            total = total + weight * delay.survival(k)
-        return np.minimum(total, 1.0)
-
-    def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        which = rng.choice(len(self._delays), size=count, p=np.array(self._weights))
-        drawn = np.empty(count, dtype=np.int64)
-        for index, delay in enumerate(self._delays):
-            chosen = which == index
-            drawn[chosen] = delay.draw(int(chosen.sum()), rng)
-        return drawn
 
 
 @law
@@ -91,7 +35,35 @@ def mixture(*parts: tuple[float, Delay | str]) -> Delay:
         raise InvalidInput(
             f"the probabilities of a mixture must sum to 1, not {math.fsum(weights):g}."
         )
-    return Mixture(weights, [parse(delay) for _, delay in parts])
+    delays = [parse(delay) for _, delay in parts]
+    pairs = list(zip(weights, delays, strict=True))
+    bounds = [delay.bound for delay in delays if delay.bound is not None]
+    mean = math.fsum(weight * delay.mean for weight, delay in pairs)
+
+    def survival(k: Floats) -> Floats:
+        total = np.zeros(k.shape)
+        for weight, delay in pairs:
+            total = total + weight * delay.survival(k)
+        return np.minimum(total, 1.0)
+
+    def draw(count: int, rng: np.random.Generator) -> Integers:
+        which = rng.choice(len(delays), size=count, p=np.array(weights))
+        drawn = np.empty(count, dtype=np.int64)
+        for index, delay in enumerate(delays):
+            chosen = which == index
+            drawn[chosen] = delay.draw(int(chosen.sum()), rng)
+        return drawn
+
+    return Family(
+        f"mixture({', '.join(f'({number_text(weight)}, {{}})' for weight in weights)})",
+        survival,
+        draw,
+        bound=max(bounds) if len(bounds) == len(delays) else None,
+        mean=mean,
+        variance=math.fsum(w * (d.variance + (d.mean - mean) ** 2) for w, d in pairs),
+        parents=delays,
+        made_by=(mixture, parts),
+    )
 
 
 @law
@@ -143,13 +115,10 @@ class Tabulated(Delay):
                 "a tabulated delay needs as many shares as times, at least one of each; there are "
                 f"{len(times)} times and {len(shares)} shares."
             )
+        what = "a share that has arrived"
+        kept = [_kept(finite_number(each, what, at_least=0, at_most=1)) for each in shares]
         self._times = np.array([_kept(finite_number(t, "a time", at_least=0)) for t in times])
-        self._shares = np.array(
-            [
-                _kept(finite_number(s, "a share that has arrived", at_least=0, at_most=1))
-                for s in shares
-            ]
-        )
+        self._shares = np.array(kept)
         if (np.diff(self._times) < 0).any() or (np.diff(self._shares) < 0).any():
             raise InvalidInput("the times and the shares of a tabulated delay must not decrease.")
         rest = 1 - self._shares[-1]
@@ -167,12 +136,8 @@ class Tabulated(Delay):
             raise InvalidInput(f"bounded must be True or False, not {bounded!r}.")
         self._bounded = bool(bounded) and tail is None
 
-    @property
-    def text(self) -> str:
-        return self._text
-
     @functools.cached_property
-    def _text(self) -> str:
+    def text(self) -> str:  # type: ignore[override]
         times = ", ".join(map(_written, self._times))
         shares = ", ".join(map(_written, self._shares))
         tail = "" if self._tail is None else f", {_written(self._tail)}"
@@ -187,9 +152,7 @@ class Tabulated(Delay):
 
     @property
     def bound(self) -> int | None:
-        if not self._bounded:
-            return None
-        return math.ceil(float(self._times[-1]))
+        return math.ceil(float(self._times[-1])) if self._bounded else None
 
     @classmethod
     def from_curve(cls, curve: Curve, rounds_per_unit: float) -> Tabulated:

@@ -25,28 +25,42 @@ def check(delay: Delay, *, seed: int = 1) -> None:
     Its text must read back as itself, its survival function must be one, and what is drawn must
     have the law that the survival function says.
 
-    Args:
-        delay: the delay, whose function is registered.
-
     >>> from latesum import delays
     >>> check(delays.exponential(50).clipped(75))
     """
-    whole_number(seed, "the seed")
+    rng = np.random.default_rng(whole_number(seed, "the seed"))
     _check_text(delay)
     _check_survival(delay)
-    drawn = _check_draws(delay, seed)
+    drawn, bound = delay.draw(_DRAWS, rng), delay.bound
+    _require(
+        isinstance(drawn, np.ndarray) and drawn.dtype == np.int64 and drawn.shape == (_DRAWS,),
+        "draw must give an array of as many whole numbers (int64) as were asked for.",
+    )
+    _require(
+        int(drawn.min()) >= 0 and (bound is None or int(drawn.max()) <= bound),
+        "what is drawn must be between 0 and the bound.",
+    )
+    _require(
+        np.array_equal(drawn, delay.draw(_DRAWS, np.random.default_rng(seed))),
+        "draw must use the generator that it is given and nothing else: one seed drew two results.",
+    )
     _require(
         not _far_from(drawn, delay.cdf),
         f"what {delay.text} draws does not have the law of its survival function.",
     )
-    if math.isfinite(delay.variance):
-        error = math.sqrt(delay.variance / len(drawn))
-        _require(
-            abs(float(drawn.mean()) - delay.mean) <= _ERRORS * error + 1e-9,
-            f"{delay.text} says that its mean is {delay.mean:g}, and draws with the mean "
-            f"{drawn.mean():g}.",
-        )
-    _check_draws_beyond(delay, seed)
+    error = math.sqrt(delay.variance / len(drawn))
+    _require(
+        abs(float(drawn.mean()) - delay.mean) <= _ERRORS * error + 1e-9 or math.isinf(error),
+        f"{delay.text} says that its mean is {delay.mean:g}, and draws with the mean "
+        f"{drawn.mean():g}.",
+    )
+    after = delay.quantile(0.5) - 1
+    surviving = float(delay.survival(after))
+    drawn = delay.draw_beyond(np.full(_DRAWS, after), np.random.default_rng(seed))
+    _require(
+        not _far_from(drawn, lambda k: np.maximum(1 - delay.survival(k) / surviving, 0.0)),
+        f"what draw_beyond of {delay.text} draws does not have the law beyond {after}.",
+    )
 
 
 def _require(holds: bool, sentence: str) -> None:
@@ -59,54 +73,21 @@ def _check_text(delay: Delay) -> None:
         again = parse(delay.text)
     except InvalidInput as error:
         raise NotConforming(f"the text of a delay must read back as itself: {error}") from error
-    _require(
-        again == delay and type(again) is type(delay),
-        f"{delay.text!r} reads back as another delay: {again!r}.",
-    )
+    same = again == delay and type(again) is type(delay)
+    _require(same, f"{delay.text!r} reads back as another delay: {again!r}.")
 
 
 def _check_survival(delay: Delay) -> None:
     end = min(delay.quantile(0.999) + 10, 100_000)
     surviving = delay.survival(np.arange(-3, end))
     _require(surviving.shape == (end + 3,), "survival must answer an array with one of its shape.")
-    _require(
-        bool(((surviving >= 0) & (surviving <= 1)).all()),
-        "survival must be between 0 and 1 everywhere.",
-    )
+    inside = bool(((surviving >= 0) & (surviving <= 1)).all())
+    _require(inside, "survival must be between 0 and 1 everywhere.")
     _require(bool((surviving[:3] == 1).all()), "survival must be 1 for negative numbers.")
     _require(bool((np.diff(surviving) <= 1e-12).all()), "survival must not increase.")
-    if delay.bound is not None:
-        _require(
-            delay.bound >= 0 and float(delay.survival(delay.bound)) == 0,
-            f"survival must be 0 from the bound {delay.bound} on.",
-        )
-
-
-def _check_draws(delay: Delay, seed: int) -> Integers:
-    drawn = delay.draw(_DRAWS, np.random.default_rng(seed))
-    _require(
-        isinstance(drawn, np.ndarray) and drawn.dtype == np.int64 and drawn.shape == (_DRAWS,),
-        "draw must give an array of as many whole numbers (int64) as were asked for.",
-    )
-    _require(
-        int(drawn.min()) >= 0 and (delay.bound is None or int(drawn.max()) <= delay.bound),
-        "what is drawn must be between 0 and the bound.",
-    )
-    _require(
-        np.array_equal(drawn, delay.draw(_DRAWS, np.random.default_rng(seed))),
-        "draw must use the generator that it is given and nothing else: one seed drew two results.",
-    )
-    return drawn
-
-
-def _check_draws_beyond(delay: Delay, seed: int) -> None:
-    after = delay.quantile(0.5) - 1
-    surviving = float(delay.survival(after))
-    drawn = delay.draw_beyond(np.full(_DRAWS, after), np.random.default_rng(seed))
-    _require(
-        not _far_from(drawn, lambda k: np.maximum(1 - delay.survival(k) / surviving, 0.0)),
-        f"what draw_beyond of {delay.text} draws does not have the law beyond {after}.",
-    )
+    bound = delay.bound
+    ends = bound is None or (bound >= 0 and float(delay.survival(bound)) == 0)
+    _require(ends, f"survival must be 0 from the bound {bound} on.")
 
 
 def _far_from(drawn: Integers, cdf: Callable[[Integers], Floats]) -> bool:

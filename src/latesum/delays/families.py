@@ -3,67 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays.base import FOREVER, Delay, Integers, as_floats, number_text
+from latesum.delays.base import FOREVER, Delay, Family, Integers, as_floats, number_text
 from latesum.delays.curves import Floats
-from latesum.delays.parsing import law, parse
-
-_Draw = Callable[[int, np.random.Generator], Integers]
-
-
-class Family(Delay):
-    """A delay by its formulas; what is not given is found from the survival function."""
-
-    def __init__(
-        self,
-        text: str,
-        survival: Callable[[Floats], Floats],
-        draw: _Draw,
-        *,
-        bound: int | None = None,
-        mean: float | None = None,
-        variance: float | None = None,
-        draw_beyond: Callable[[Integers, np.random.Generator], Integers] | None = None,
-    ) -> None:
-        self._text, self._bound = text, bound
-        self._survival, self._draw, self._draw_beyond = survival, draw, draw_beyond
-        self._mean, self._variance = mean, variance
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return parse, (self._text,)  # formulas cannot be pickled
-
-    @property
-    def text(self) -> str:
-        return self._text
-
-    @property
-    def bound(self) -> int | None:
-        return self._bound
-
-    @property
-    def mean(self) -> float:
-        return super().mean if self._mean is None else self._mean
-
-    @property
-    def variance(self) -> float:
-        return super().variance if self._variance is None else self._variance
-
-    def survival(self, k: ArrayLike) -> Floats:
-        return self._survival(as_floats(k))
-
-    def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        return self._draw(count, rng)
-
-    def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
-        if self._draw_beyond is None:
-            return super().draw_beyond(k, rng)
-        return self._draw_beyond(k, rng)
+from latesum.delays.parsing import law
 
 
 def _text(name: str, *parameters: float) -> str:

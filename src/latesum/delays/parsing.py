@@ -7,6 +7,7 @@ those of this table: latesum's own laws, those registered, and those of installe
 from __future__ import annotations
 
 import ast
+import copyreg
 import functools
 import inspect
 import re
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 from latesum._checks import InvalidInput, known_name
 from latesum._plugins import DELAYS
-from latesum.delays.base import Delay
+from latesum.delays.base import Delay, Family
 
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
 #: The import path of a delay of one's own, package.module:Name(, or text in quotes (kept as it is).
@@ -85,6 +86,10 @@ def parse(text: str | Delay) -> Delay:
     if not isinstance(value, Delay):
         raise InvalidInput(f"{text!r} is not a delay; write {_EXAMPLES}.")
     return value
+
+
+# Formulas cannot be pickled.
+copyreg.pickle(Family, lambda family: family.made_by or (parse, (family.text,)))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -69,13 +69,14 @@ def fit_triangle(
     _refuse_repeated(buckets, lags, totals)
     triangle = np.full((len(different), int(lags.max()) + 1), np.nan)
     triangle[np.searchsorted(different, buckets), lags] = totals
-    depth = _supported_depth(triangle)
+    fewest = max(_MIN_BUCKETS, round(_SHARE_OF_BUCKETS * len(triangle)))
+    depth = _supported_depth(triangle, fewest)
     if depth < 1:
         raise InvalidInput(
             f"fewer than {_MIN_BUCKETS} buckets have a total that is known at two as-of times in "
             "a row, so their growth is not seen; add buckets, or look at each for longer."
         )
-    triangle = triangle[:, : _supported_depth(triangle, fewest=1) + 1]
+    triangle = triangle[:, : _supported_depth(triangle, 1) + 1]
     steps = np.diff(_arrived(growth_of(triangle[:, : depth + 1])))
     few = triangle.shape[1] - 1 < MIN_STEPS
     if largest is None and few and steps[-1] >= NO_GROWTH:
@@ -121,19 +122,11 @@ def _refuse_repeated(buckets: Floats, lags: NDArray[np.int64], totals: Floats) -
             )
 
 
-def _supported_depth(triangle: Floats, fewest: int | None = None) -> int:
+def _supported_depth(triangle: Floats, fewest: int) -> int:
     """The largest lag up to which every step of growth is seen in enough buckets."""
-    if fewest is None:
-        fewest = max(_MIN_BUCKETS, round(_SHARE_OF_BUCKETS * len(triangle)))
-    both = _both_known(triangle).sum(axis=0)
-    enough = both >= fewest
-    return int(np.argmin(enough)) if not enough.all() else len(enough)
-
-
-def _both_known(triangle: Floats) -> NDArray[np.bool_]:
     known = np.isfinite(triangle)
-    both: NDArray[np.bool_] = known[:, 1:] & known[:, :-1]
-    return both
+    enough = (known[:, 1:] & known[:, :-1]).sum(axis=0) >= fewest
+    return len(enough) if enough.all() else int(np.argmin(enough))
 
 
 def _filled(
@@ -221,17 +214,13 @@ def growth_of(triangle: Floats, weights: Floats | None = None) -> DevelopmentFac
 def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | None) -> Floats:
     """The sum over buckets of (after - f before)^2 / before, of those that begin with something."""
     begun = before > 0
+    numerators = after**2 if weights is not None else (after - factors * before) ** 2
+    squares = np.divide(numerators, before, out=np.zeros_like(before), where=begun)
     if weights is None:
-        squares = (after - factors * before) ** 2
-        return np.asarray(
-            np.divide(squares, before, out=np.zeros_like(before), where=begun).sum(axis=0)
-        )
+        return np.asarray(squares.sum(axis=0))
     # Multiplied out, for all weightings at once; some digits are lost, and resampling needs few.
-    squares = np.divide(after**2, before, out=np.zeros_like(before), where=begun)
-    mixed = weights @ np.where(begun, after, 0.0)
-    return np.maximum(
-        weights @ squares - 2 * factors * mixed + factors**2 * (weights @ before), 0.0
-    )
+    mixed, begun_with = weights @ np.where(begun, after, 0.0), weights @ before
+    return np.maximum(weights @ squares - 2 * factors * mixed + factors**2 * begun_with, 0.0)
 
 
 def mean_error(growth: DevelopmentFactors, arrived: Floats) -> float | None:

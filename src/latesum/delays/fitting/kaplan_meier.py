@@ -23,7 +23,11 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
     if (~censored).sum() < 2:
         raise InvalidInput("at least 2 delays must have been seen to their end.")
     times, events, lost = _grouped(delays, censored)
-    curve = _kaplan_meier(times, events, lost, largest)
+    surviving, paces = _kaplan_meier(times, events[None], lost[None])
+    kept = events > 0  # the times at which the curve falls, and the last one
+    kept[-1] = True
+    tail = None if largest is not None or surviving[0, -1] <= 0 else float(paces[0])
+    curve = Curve(*steps(times[kept], surviving[0, kept]), tail, largest)
     counts = np.concatenate([events, lost])
     total = int(counts.sum())
 
@@ -31,7 +35,15 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
         drawn = rng.multinomial(total, counts / total, size=number).astype(np.float64)
         none = drawn[:, : len(times)].sum(axis=1) < 1
         drawn[none] = counts
-        return _kaplan_meiers(times, drawn[:, : len(times)], drawn[:, len(times) :], largest)
+        surviving, paces = _kaplan_meier(times, drawn[:, : len(times)], drawn[:, len(times) :])
+        if largest is not None:
+            return Curve(*steps(times, surviving), largest=largest)
+        # Where a draw ends before the last time, what it did not see to the end goes on at its
+        # pace.
+        seen = drawn[:, : len(times)] + drawn[:, len(times) :] > 0
+        last = len(times) - 1 - np.argmax(seen[:, ::-1], axis=1)
+        late = np.maximum(times - times[last][:, None], 0.0)
+        return Curve(*steps(times, surviving * np.exp(-late / paces[:, None])), paces)
 
     warnings = []
     if not curve.unseen:
@@ -42,14 +54,17 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
                 "the longest 1% of the delays make up more than a quarter of the mean: the tail is "
                 "heavy, and longer delays than any seen here are to be expected."
             )
-    basis, numbers = f"{len(delays):,} single delays", _numbers(curve, times, events, lost)
+    basis = f"{len(delays):,} single delays"
+    numbers = _numbers(curve, times, events, lost, surviving[0])
     return Estimated(curve, resample, basis, len(delays), warnings, numbers=numbers)
 
 
-def _numbers(curve: Curve, times: Floats, events: Floats, lost: Floats) -> Floats:
+def _numbers(
+    curve: Curve, times: Floats, events: Floats, lost: Floats, surviving: Floats
+) -> Floats:
     """Out of how many delays each point of the curve was found."""
     at_risk = np.cumsum((events + lost)[::-1])[::-1]
-    found = effective_numbers(_survival(events, lost), events, at_risk, float(at_risk[0]))
+    found = effective_numbers(surviving, events, at_risk, float(at_risk[0]))
     index = np.searchsorted(times, curve.times, side="right") - 1
     # Of the two points of a jump, the first is what was left before it.
     first = np.append(curve.times[1:] == curve.times[:-1], False)
@@ -102,52 +117,24 @@ def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Float
     return times, events, lost
 
 
-def _survival(events: Floats, lost: Floats) -> Floats:
-    """The product over the times of the share that goes on; along the last axis."""
-    at_risk = np.cumsum((events + lost)[..., ::-1], axis=-1)[..., ::-1]
-    factors = 1 - np.divide(events, at_risk, out=np.zeros_like(events), where=at_risk > 0)
-    surviving: Floats = np.cumprod(factors, axis=-1)
-    return surviving
+def _kaplan_meier(times: Floats, events: Floats, lost: Floats) -> tuple[Floats, Floats]:
+    """What survives each time, and the pace of the end; one row per draw of the counts.
 
-
-def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curve:
-    surviving = _survival(events, lost)
-    happened = events > 0
-    until = float(times[(events + lost) > 0][-1])
-    knots, levels = steps(times[happened], surviving[happened])
-    if surviving[-1] <= 0:
-        return Curve(knots, levels, largest=largest)
-    if until > knots[-1]:
-        knots, levels = np.append(knots, until), np.append(levels, surviving[-1])
-    if largest is not None:
-        return Curve(knots, levels, largest=largest)
-    return Curve(knots, levels, float(_paces_of_the_end(times, events[None], lost[None])[0]))
-
-
-def _kaplan_meiers(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curve:
-    """The same for many draws of the counts, one per row."""
-    surviving = _survival(events, lost)
-    if largest is not None:
-        return Curve(*steps(times, surviving), largest=largest)
-    paces = _paces_of_the_end(times, events, lost)
-    # Where a draw ends before the last time, what it did not see to the end goes on at its pace.
-    last = len(times) - 1 - np.argmax((events + lost)[:, ::-1] > 0, axis=1)
-    surviving = surviving * np.exp(-np.maximum(times - times[last][:, None], 0.0) / paces[:, None])
-    return Curve(*steps(times, surviving), paces)
-
-
-def _paces_of_the_end(times: Floats, events: Floats, lost: Floats) -> Floats:
-    """How long the last delays went on for: exposure over events, late in the data; one per row."""
+    What survives is the product over the times of the share that goes on. The pace is how long the
+    last delays went on for: exposure over events, late in the data.
+    """
 
     def from_the_end(values: Floats) -> Floats:
         return np.asarray(np.cumsum(values[:, ::-1], axis=1)[:, ::-1])
 
+    at_risk = from_the_end(events + lost)
+    factors = 1 - np.divide(events, at_risk, out=np.zeros_like(events), where=at_risk > 0)
     all_events = events.sum(axis=1)
     wanted = np.maximum(_LAST_SHARE * all_events, np.minimum(_MIN_EVENTS, all_events))
     ended = from_the_end(events)
     index = np.maximum((ended >= wanted[:, None]).sum(axis=1) - 1, 0)
     rows = np.arange(len(events))
     start = np.where(index > 0, times[index - 1], 0.0)
-    at_risk = from_the_end(events + lost)[rows, index]
-    exposure = from_the_end((events + lost) * times)[rows, index] - start * at_risk
-    return np.asarray(np.maximum(exposure / ended[rows, index], 1e-12))
+    exposure = from_the_end((events + lost) * times)[rows, index] - start * at_risk[rows, index]
+    paces = np.maximum(exposure / ended[rows, index], 1e-12)
+    return np.cumprod(factors, axis=1), np.asarray(paces)
