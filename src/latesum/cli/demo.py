@@ -26,8 +26,8 @@ HEADLINE = {
     "odaaf-b": "ODAAF-B",
     "flow": "Flow",
     "unmix": "Unmix",
-    "qpm-d": "QPM-D with UCB1,\nattributed feedback",
-    SAME_INDEX: "QPM-D with their index,\nattributed feedback",
+    "qpm-d": "QPM-D with UCB1,\n  attributed feedback",
+    SAME_INDEX: "QPM-D with KL-UCB++,\n  attributed feedback",
 }
 
 
