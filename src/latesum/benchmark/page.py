@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
+
+from latesum._render import new_table, sentences
+from latesum._render import table as rendered
 
 Card = Mapping[str, Any]
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
-tr.own { font-weight: 600; }
 svg { max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { body { background: #14171a; color: #e6e6e6; } }
 """
+#: The picture's size, the space for texts, and the ratios at its edges.
+_WIDTH, _HEIGHT, _LEFT, _BELOW = 640, 300, 50, 40
+_RATIOS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200)
 
 
 def page(found: Card, others: Sequence[Card]) -> str:
@@ -26,155 +28,118 @@ def page(found: Card, others: Sequence[Card]) -> str:
     >>> "<title>mine" in page({"entry": "mine", "track": "mean", "suites": {}, "failures": []}, [])
     True
     """
-    beside = [each for each in others if each["track"] == found["track"]]
-    parts = [f"<h1>{_text(found['entry'])}, track {_text(found['track'])}</h1>", _lead(found)]
-    cards = [found, *beside]
+    cards = [found, *(each for each in others if each["track"] == found["track"])]
+    seeds = "development seeds: not comparable" if found.get("development") else "test seeds"
+    parts = [
+        f"<h1>{escape(found['entry'])}, track {escape(found['track'])}</h1>",
+        sentences([f"Suites: {', '.join(found['suites'])}; {seeds}."]),
+    ]
     if "score" in found["suites"].get("core-1", {}):
-        parts += [_scores(cards), _ecdf(cards), _cells(found)]
+        parts += [_core(cards), _ecdf(cards), _cells(found)]
     if "random-1" in found["suites"]:
         parts.append(_random(cards))
     if found["failures"]:
-        failures = "".join(f"<li>{_text(each)}</li>" for each in found["failures"][:50])
-        parts.append(
-            f"<h2>Failures</h2><p>Charged with round robin's regret.</p><ul>{failures}</ul>"
-        )
+        charged = "Charged with round robin's regret:"
+        parts += ["<h2>Failures</h2>", sentences([charged, *found["failures"][:50]])]
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{_text(found["entry"])} '
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(found["entry"])} '
         f"in the latesum benchmark</title><style>{_STYLE}</style>"
         f"<body>{''.join(parts)}</body></html>"
     )
 
 
-def _text(value: object) -> str:
-    return html.escape(str(value))
+def _table(title: str, columns: list[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
+    made = new_table(None, columns)
+    for row in rows:
+        made.add_row(*row)
+    return f"<h2>{title}</h2>{sentences([note]) if note else ''}{rendered(made)}"
 
 
-def _lead(found: Card) -> str:
-    seeds = "development seeds: not comparable" if found.get("development") else "test seeds"
-    return f"<p>Suites: {_text(', '.join(found['suites']))}; {seeds}.</p>"
-
-
-def table(columns: Sequence[str], rows: Sequence[tuple[bool, Sequence[str]]]) -> str:
-    """A table; rows with True are the entry's own."""
-    head = "".join(f"<th>{_text(each)}</th>" for each in columns)
-    body = ""
-    for own, cells in rows:
-        inside = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
-        body += f"<tr{' class=own' if own else ''}>{inside}</tr>"
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _scores(cards: Sequence[Card]) -> str:
+def _core(cards: Sequence[Card]) -> str:
     rows = []
     for each in sorted(cards, key=lambda card: card["suites"]["core-1"]["score"]["value"]):
-        part = each["suites"]["core-1"]
-        ratio = [math.exp(part["score"][key]) for key in ("value", "low", "high")]
-        safe = each["suites"].get("random-1", {}).get("safe")
-        rows.append(
-            (
-                each is cards[0],
-                [
-                    each["entry"],
-                    f"{ratio[0]:.2f}",
-                    f"{ratio[1]:.2f} to {ratio[2]:.2f}",
-                    f"{part['stuck']['seen']} of {part['stuck']['runs']:,}",
-                    "" if safe is None else "yes" if safe else "no",
-                    each["index"],
-                ],
-            )
-        )
-    columns = ["policy", "ratio", "95% interval", "stuck runs", "safe", "index"]
-    return (
-        "<h2>core-1</h2><p>Ratio: geometric mean over cells of regret divided by the regret with "
-        "attributed feedback. Safe: at most 1 stuck run in 300 on random-1 (95% limit).</p>"
-        + table(columns, rows)
+        part, safe = each["suites"]["core-1"], each["suites"].get("random-1", {}).get("safe")
+        ratio, low, high = (math.exp(part["score"][key]) for key in ("value", "low", "high"))
+        stuck = f"{part['stuck']['seen']} of {part['stuck']['runs']:,}"
+        is_safe = {None: "", True: "yes", False: "no"}[safe]
+        limits = f"{low:.2f} to {high:.2f}"
+        rows.append([_name(each, cards), f"{ratio:.2f}", limits, stuck, is_safe, each["index"]])
+    note = (
+        "Ratio: geometric mean over cells of regret divided by the regret with attributed "
+        "feedback. Safe: at most 1 stuck run in 300 on random-1 (95% limit)."
     )
+    columns = ["policy", "ratio", "95% interval", "stuck runs", "safe", "index"]
+    return _table("core-1", columns, rows, note)
+
+
+def _name(card: Card, cards: Sequence[Card]) -> str:
+    return f"► {card['entry']}" if card is cards[0] else card["entry"]
 
 
 def _ecdf(cards: Sequence[Card]) -> str:
     """The share of cells with a ratio of at most r, as a picture."""
-    width, height, left, bottom = 640, 300, 50, 40
-    lowest, highest = math.log(0.5), math.log(200)
 
-    def point(ratio: float, share: float) -> str:
-        across = (min(max(ratio, lowest), highest) - lowest) / (highest - lowest)
-        x, y = left + across * (width - left - 10), 10 + (1 - share) * (height - bottom - 10)
-        return f"{x:.1f},{y:.1f}"
+    def point(log_ratio: float, share: float) -> tuple[float, float]:
+        lowest, highest = math.log(_RATIOS[0]), math.log(_RATIOS[-1])
+        across = (min(max(log_ratio, lowest), highest) - lowest) / (highest - lowest)
+        x = _LEFT + across * (_WIDTH - _LEFT - 10)
+        return x, 10 + (1 - share) * (_HEIGHT - _BELOW - 10)
 
-    lines = []
+    def text(x: float, y: float, said: str, anchor: str = "middle") -> str:
+        place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+        return f'<text {place} fill="currentColor" font-size="12">{said}</text>'
+
+    drawn = [text(point(math.log(r), 0)[0], _HEIGHT - 22, f"{r:g}") for r in _RATIOS]
+    drawn += [text(_LEFT - 8, point(0, s)[1] + 4, f"{s:.0%}", "end") for s in (0, 0.5, 1)]
+    drawn.append(text(_WIDTH / 2, _HEIGHT - 4, "regret / regret with attributed feedback"))
     for each in reversed(cards):
         ratios = sorted(row["log_ratio"] for row in each["cells"] if row["log_ratio"] is not None)
-        if ratios:
-            steps = [point(lowest, 0)]
-            for rank, ratio in enumerate(ratios):
-                steps += [point(ratio, rank / len(ratios)), point(ratio, (rank + 1) / len(ratios))]
-            own = each is cards[0]
-            color, thick = ("#0072B2", 2.5) if own else ("#9aa0a6", 1)
-            lines.append(
-                f'<polyline fill="none" stroke="{color}" stroke-width="{thick}" '
-                f'points="{" ".join(steps)}"><title>{_text(each["entry"])}</title></polyline>'
-            )
-    ticks = "".join(
-        f'<text x="{point(math.log(each), 0).split(",")[0]}" y="{height - 22}" '
-        f'text-anchor="middle" fill="currentColor" font-size="12">{each:g}</text>'
-        for each in (0.5, 1, 2, 5, 10, 20, 50, 100, 200)
-    ) + "".join(
-        f'<text x="{left - 8}" y="{14 + (1 - share) * (height - bottom - 10):.0f}" '
-        f'text-anchor="end" fill="currentColor" font-size="12">{share:.0%}</text>'
-        for share in (0, 0.5, 1)
-    )
-    return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="Share of cells by ratio">'
-        f"{ticks}{''.join(lines)}"
-        f'<text x="{width / 2}" y="{height - 4}" text-anchor="middle" fill="currentColor" '
-        f'font-size="12">regret divided by the regret with attributed feedback</text></svg>'
-        "<p>Share of the cells with at most this ratio: the entry in blue, latesum's policies of "
-        "the same track in gray.</p>"
-    )
+        steps = [point(r, (n + up) / len(ratios)) for n, r in enumerate(ratios) for up in (0, 1)]
+        color, thick = ("#0072B2", 2.5) if each is cards[0] else ("#9aa0a6", 1)
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in steps)
+        drawn.append(
+            f'<polyline fill="none" stroke="{color}" stroke-width="{thick}" points="{line}">'
+            f"<title>{escape(each['entry'])}</title></polyline>"
+        )
+    label = "Share of the cells with at most this ratio: the entry in blue, others in gray."
+    view = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}"'
+    return f"<svg {view}>{''.join(drawn)}</svg>{sentences([label])}"
 
 
 def _cells(found: Card) -> str:
     rows = [
-        (
-            False,
-            [
-                row["problem"],
-                f"{row['horizon']:,}",
-                f"{row['mean']:,.1f} ± {row['standard_error']:,.1f}",
-                f"{row['percentile_99']:,.0f}",
-                "" if row["log_ratio"] is None else f"{math.exp(row['log_ratio']):.2f}",
-                str(row["stuck"]),
-            ],
-        )
+        [
+            row["problem"],
+            f"{row['horizon']:,}",
+            f"{row['mean']:,.1f} ± {row['standard_error']:,.1f}",
+            f"{row['percentile_99']:,.0f}",
+            "" if row["log_ratio"] is None else f"{math.exp(row['log_ratio']):.2f}",
+            str(row["stuck"]),
+        ]
         for row in found["cells"]
     ]
     columns = ["problem", "horizon", "regret", "99th percentile", "ratio", "stuck runs"]
-    return "<h2>Cells</h2>" + table(columns, rows)
+    return _table("Cells", columns, rows)
 
 
 def _random(cards: Sequence[Card]) -> str:
     rows = []
     for each in cards:
-        part = each["suites"].get("random-1")
-        if part is None:
+        if (part := each["suites"].get("random-1")) is None:
             continue
-        wrong = part["robustness"]
+        stuck, wrong = part["stuck"], part["robustness"].items()
+        factors = [
+            f"x{by}: {math.exp(of['ratio']):.2f}, {of['stuck']['seen']} stuck" for by, of in wrong
+        ]
         rows.append(
-            (
-                each is cards[0],
-                [
-                    each["entry"],
-                    f"{math.exp(part['ratio']):.2f}",
-                    f"{part['stuck']['seen']} of {part['stuck']['runs']:,} "
-                    f"(at most {part['stuck']['high']:.2%})",
-                    "" if part["coverage"] is None else f"{part['coverage']:.1%}",
-                    ", ".join(
-                        f"x{factor}: {math.exp(of['ratio']):.2f}, {of['stuck']['seen']} stuck"
-                        for factor, of in wrong.items()
-                    ),
-                    f"{each['microseconds_per_decision']:,.0f} µs",
-                ],
-            )
+            [
+                _name(each, cards),
+                f"{math.exp(part['ratio']):.2f}",
+                f"{stuck['seen']} of {stuck['runs']:,} (at most {stuck['high']:.2%})",
+                "" if part["coverage"] is None else f"{part['coverage']:.1%}",
+                "; ".join(factors),
+                f"{each['microseconds_per_decision']:,.0f} µs",
+            ]
         )
     columns = ["policy", "ratio", "stuck runs", "coverage of 95%", "mean wrong by", "CPU/decision"]
-    return "<h2>random-1</h2>" + table(columns, rows)
+    return _table("random-1", columns, rows)

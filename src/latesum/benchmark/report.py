@@ -58,12 +58,11 @@ def card(
     }
     for outcome in outcomes:
         part = found["suites"][outcome.suite.name]
-        changing = np.array([cell.problem.changes for cell in outcome.cells])
-        part["stuck"] = rate(
-            int(outcome.stuck.sum()), int(outcome.stuck[:, ~changing].size)
-        )._asdict()
+        fixed = np.array([not cell.problem.changes for cell in outcome.cells])
+        stuck = rate(int(outcome.stuck.sum()), int(outcome.stuck[:, fixed].size))
+        part["stuck"] = stuck._asdict()
         if outcome.suite.runs == 1:
-            part["safe"] = is_safe(rate(int(outcome.stuck.sum()), outcome.stuck.size))
+            part["safe"] = is_safe(stuck)
             missed, looked_at = outcome.intervals
             part["coverage"] = 1 - missed / looked_at if looked_at else None
             part["ratio"] = _total_ratio(outcome)
@@ -75,10 +74,8 @@ def card(
                 for factor, each in (robustness or {}).items()
             }
         else:
-            compared = ~changing
-            part["score"] = score(
-                outcome.regret[:, compared], outcome.reference[:, compared]
-            )._asdict()
+            compared = outcome.regret[:, fixed], outcome.reference[:, fixed]
+            part["score"] = score(*compared)._asdict()
             found["cells"] = _cells(outcome)
     return found
 
@@ -155,26 +152,24 @@ def write(folder: Path, entry: Entry, found: dict[str, Any], outcomes: Sequence[
     return target
 
 
-def _runs(outcomes: Sequence[Outcome]) -> dict[str, list[Any]]:
+def _runs(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """One row per run: its suite, cell and number, and what was measured in it."""
-    names = ("suite", "problem", "horizon", "run", "regret", "reference", "stuck", "failed")
-    columns: dict[str, list[Any]] = {name: [] for name in names}
+    columns: dict[str, list[Any]] = {}
     for outcome in outcomes:
-        once = outcome.suite.runs == 1
-        for column, cell in enumerate(outcome.cells):
-            for row in range(len(outcome.regret)):
-                values = (
-                    outcome.suite.name,
-                    cell.name,
-                    cell.horizon,
-                    column if once else row,
-                    float(outcome.regret[row, column]),
-                    float(outcome.reference[row, column]),
-                    bool(outcome.stuck[row, column]),
-                    bool(outcome.failed[row, column]),
-                )
-                for name, value in zip(names, values, strict=True):
-                    columns[name].append(value)
+        runs, cells = outcome.regret.shape
+        numbers = [*range(cells)] if outcome.suite.runs == 1 else [*range(runs)] * cells
+        about: dict[str, list[Any]] = {
+            "suite": [outcome.suite.name] * (runs * cells),
+            "problem": [cell.name for cell in outcome.cells for _ in range(runs)],
+            "horizon": [cell.horizon for cell in outcome.cells for _ in range(runs)],
+            "run": numbers,
+            "regret": outcome.regret.T.ravel().tolist(),
+            "reference": outcome.reference.T.ravel().tolist(),
+            "stuck": outcome.stuck.T.ravel().tolist(),
+            "failed": outcome.failed.T.ravel().tolist(),
+        }
+        for name, values in about.items():
+            columns.setdefault(name, []).extend(values)
     return columns
 
 
@@ -184,66 +179,58 @@ def verify(path: Path, sample: int, *, seed: int = 0) -> tuple[int, list[str]]:
     This runs the code in the file. Returns how many runs were made, and what differs.
     """
     pq = require("pyarrow.parquet", "experiments")
-    try:
-        zipped = zipfile.ZipFile(path)
-        found = json.loads(zipped.read("card.json"))
-        source = {
-            name.removeprefix("source/"): zipped.read(name).decode()
-            for name in zipped.namelist()
-            if name.startswith("source/")
-        }
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InvalidInput(f"{path} is no entry of the benchmark: {error}.") from None
     with tempfile.TemporaryDirectory() as scratch:
-        if not any(name.startswith("latesum/") for name in source):
-            for name in source:
-                target = Path(scratch, name)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(source[name], "utf-8")
-            sys.path.insert(0, scratch)
+        try:
+            with zipfile.ZipFile(path) as zipped:
+                zipped.extractall(scratch)
+            found = json.loads(Path(scratch, "card.json").read_text("utf-8"))
+            rows = pq.read_table(Path(scratch, "results.parquet")).to_pylist()
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise InvalidInput(f"{path} is no entry of the benchmark: {error}.") from None
+        root = Path(scratch, "source")
+        texts = [each for each in root.rglob("*") if each.is_file()]
+        source = {each.relative_to(root).as_posix(): each.read_text("utf-8") for each in texts}
+        if not (root / "latesum").exists():
+            sys.path.insert(0, str(root))
             importlib.invalidate_caches()
-        with zipped.open("results.parquet") as file:
-            rows = pq.read_table(file).to_pylist()
         try:
             entry = Entry.read(found["entry"], found["track"])
-            return _compare(entry, found, source, rows, random.Random(seed), sample)
+            differing = _claims(entry, found, source)
+            return (0, differing) if differing else _rerun(entry, found, rows, sample, seed)
         finally:
-            if scratch in sys.path:
-                sys.path.remove(scratch)
+            if str(root) in sys.path:
+                sys.path.remove(str(root))
 
 
-def _compare(
-    entry: Entry,
-    found: Mapping[str, Any],
-    source: dict[str, str],
-    rows: list[dict[str, Any]],
-    rng: random.Random,
-    sample: int,
-) -> tuple[int, list[str]]:
-    differing = []
+def _claims(entry: Entry, found: Mapping[str, Any], source: dict[str, str]) -> list[str]:
+    """What a card says of the source, the problems and the seeds, and is not so."""
+    wrong = []
     if entry.source != source:
-        differing.append("the source that is installed is not the one in the file")
+        wrong.append("the source that is installed is not the one in the file")
     if entry.digest != found["digest"]:
-        differing.append("the digest of the source is not the one on the card")
+        wrong.append("the digest of the source is not the one on the card")
     for name, part in found["suites"].items():
         if part["digest"] != suite(name).digest:
-            differing.append(f"the problems of {name} are not those of this version")
+            wrong.append(f"the problems of {name} are not those of this version")
         elif not found["development"] and part["seed"] != entry.test_seed(suite(name)):
-            differing.append(f"the seed of {name} does not follow from the source")
-    if differing:
-        return 0, differing
-    chosen = rng.sample(rows, min(sample, len(rows)))
-    cells = {
-        (name, cell.name, cell.horizon): cell
-        for name in found["suites"]
-        for cell in suite(name).cells
-    }
+            wrong.append(f"the seed of {name} does not follow from the source")
+    return wrong
+
+
+def _rerun(
+    entry: Entry, found: Mapping[str, Any], rows: list[dict[str, Any]], sample: int, seed: int
+) -> tuple[int, list[str]]:
+    """Make a sample of the runs again; how many, and which of them differ."""
+    suites = found["suites"]
+    cells = {(name, each.name, each.horizon): each for name in suites for each in suite(name).cells}
+    chosen = random.Random(seed).sample(rows, min(sample, len(rows)))
+    differing = []
     for row in chosen:
-        cell = cells[row["suite"], row["problem"], row["horizon"]]
-        regret = rerun(entry, cell, row["run"], found["suites"][row["suite"]]["seed"])
+        name, problem, horizon, number = (row[key] for key in list(row)[:4])
+        regret = rerun(entry, cells[name, problem, horizon], number, suites[name]["seed"])
         if regret != row["regret"]:
             differing.append(
-                f"{row['suite']}, {row['problem']} at {row['horizon']:,}, run {row['run']}: "
-                f"regret {regret!r}, not {row['regret']!r}"
+                f"{name}, {problem} at {horizon:,}, run {number}: regret {regret!r}, not "
+                f"{row['regret']!r}"
             )
     return len(chosen), differing

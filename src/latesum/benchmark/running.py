@@ -43,10 +43,11 @@ class CellSpec(RunSpec):
 
     def error(self, number: int) -> str:
         """What the policy raises in a run."""
+        spec = self.drawn(number)
         try:
-            super().run(number)
+            RunSpec.run(spec, number)
         except Exception as error:
-            return f"{self.problem_name}, run {number}: {type(error).__name__}: {error}"
+            return f"{spec.problem_name}, run {number}: {type(error).__name__}: {error}"
         return ""
 
 
@@ -118,80 +119,39 @@ def run_entry(
     """
     chosen = suite(suite_name)
     seed = entry.test_seed(chosen) if seed is None else seed
-    make = _random_outcome if chosen.runs == 1 else _core_outcome
-    return make(entry, chosen, seed, factor, runs, options)
-
-
-def _core_outcome(
-    entry: Entry, chosen: Suite, seed: int, factor: float, runs: int | None, options: RunOptions
-) -> Outcome:
-    cells = [cell for cell in chosen.cells if entry.can_play(cell)]
-    specs = [_entry_spec(entry, cell, seed, factor) for cell in cells]
-    compared = [column for column, cell in enumerate(cells) if not cell.problem.changes]
-    reference = PolicySpec.parse(REFERENCE)
-    beside = [_cell_spec(cells[column], reference, seed, ("regret",)) for column in compared]
-    count = runs or chosen.runs
-    found = run([*specs, *beside], count, what=chosen.name, **options).rows
-    own, others = found[: len(specs)], found[len(specs) :]
-    references = np.full((count, len(cells)), np.nan)
-    for column, rows in zip(compared, others, strict=True):
-        references[:, column] = rows["regret"][:, -1]
-    stuck = np.zeros((count, len(cells)), dtype=bool)
-    for column, rows in enumerate(own):
-        if STUCK in rows:
-            stuck[:, column] = rows[STUCK]
-    failing = _failing(entry)
-    failures = np.column_stack([rows[failing] for rows in own])
-    return Outcome(
-        chosen,
-        cells,
-        seed,
-        np.column_stack([rows["regret"][:, -1] for rows in own]),
-        references,
-        stuck,
-        failures,
-        (0, 0),
-        [specs[column].error(row) for row, column in np.argwhere(failures).tolist()],
-    )
-
-
-def _random_outcome(
-    entry: Entry, chosen: Suite, seed: int, factor: float, runs: int | None, options: RunOptions
-) -> Outcome:
-    count = len(chosen.cells) if runs is None else min(runs, len(chosen.cells))
-    horizon = max(cell.horizon for cell in chosen.cells)
-    failing = _failing(entry)
-    measures = (
-        ("regret", failing)
-        if entry.policy.sees == "attributed"
-        else ("regret", failing, STUCK, "interval_misses")
-    )
-    spec = SuiteSpec(
-        chosen.name,
-        entry.policy,
-        horizon,
-        seed=seed,
-        measures=measures,
-        given=_factors(factor),
-        prior=entry.prior,
-    )
-    reference = SuiteSpec(
-        chosen.name, PolicySpec.parse(REFERENCE), horizon, seed=seed, measures=("regret",)
-    )
-    own, others = run([spec, reference], count, what=chosen.name, **options).rows
-    found = own.get("interval_misses", np.zeros((count, 2)))
-    failures = own[failing][None, :]
-    return Outcome(
-        chosen,
-        list(chosen.cells[:count]),
-        seed,
-        own["regret"].T,
-        others["regret"].T,
-        own.get(STUCK, np.zeros(count, dtype=bool))[None, :],
-        failures,
-        (int(found[:, 0].sum()), int(found[:, 1].sum())),
-        [spec.drawn(number).error(number) for number in np.flatnonzero(failures).tolist()],
-    )
+    once, reference = chosen.runs == 1, PolicySpec.parse(REFERENCE)
+    specs: list[CellSpec]
+    if once:  # run i is on cell i
+        cells = list(chosen.cells[:runs])
+        count, compared = len(cells), [0]
+        horizon = max(cell.horizon for cell in chosen.cells)
+        kept: tuple[str, ...] = ("regret", _failing(entry))
+        if entry.policy.sees == "totals":
+            kept = (*kept, STUCK, "interval_misses")
+        more: dict[str, Any] = {"given": _factors(factor), "prior": entry.prior}
+        specs = [
+            SuiteSpec(chosen.name, entry.policy, horizon, seed=seed, measures=kept, **more),
+            SuiteSpec(chosen.name, reference, horizon, seed=seed, measures=("regret",)),
+        ]
+    else:
+        cells = [cell for cell in chosen.cells if entry.can_play(cell)]
+        count = runs or chosen.runs
+        compared = [place for place, cell in enumerate(cells) if not cell.problem.changes]
+        specs = [_entry_spec(entry, cell, seed, factor) for cell in cells]
+        specs += [_cell_spec(cells[place], reference, seed, ("regret",)) for place in compared]
+    rows = run(specs, count, what=chosen.name, **options).rows
+    own, others = rows[: -len(compared)], rows[-len(compared) :]
+    references = np.full((count, len(own)), np.nan)
+    references[:, compared] = np.column_stack([each["regret"][:, -1] for each in others])
+    none = np.zeros(count, dtype=bool)
+    regret = np.column_stack([each["regret"][:, -1] for each in own])
+    stuck = np.column_stack([each.get(STUCK, none) for each in own])
+    failures = np.column_stack([each[_failing(entry)] for each in own])
+    misses = own[0].get("interval_misses", np.zeros((count, 2))).sum(axis=0)
+    errors = [specs[place].error(number) for number, place in np.argwhere(failures).tolist()]
+    made = [each.T if once else each for each in (regret, references, stuck, failures)]
+    intervals = (int(misses[0]), int(misses[1]))
+    return Outcome(chosen, cells, seed, made[0], made[1], made[2], made[3], intervals, errors)
 
 
 def _entry_spec(entry: Entry, cell: Cell, seed: int, factor: float = 1.0) -> CellSpec:
@@ -204,20 +164,14 @@ def _entry_spec(entry: Entry, cell: Cell, seed: int, factor: float = 1.0) -> Cel
 
 def _cell_spec(cell: Cell, policy: PolicySpec, seed: int, measures: tuple[str, ...]) -> CellSpec:
     """A policy on a cell; one with attributed feedback sees every reward whole, as it arrives."""
-    attributed = policy.sees == "attributed"
-    problem = cell.problem
-    if attributed and isinstance(problem, CompositeProblem):
-        problem = Problem(problem.arms, problem.delays)
-    return CellSpec(
-        problem,
-        policy,
-        cell.horizon,
-        seed=seed,
-        reports=Reports() if attributed else cell.reports,
-        measures=measures,
-        order="drawn",
-        problem_name=f"{cell.name} at {cell.horizon:,}",
-    )
+    problem, reports = cell.problem, cell.reports
+    if policy.sees == "attributed":
+        reports = Reports()
+        if isinstance(problem, CompositeProblem):
+            problem = Problem(problem.arms, problem.delays)
+    name = f"{cell.name} at {cell.horizon:,}"
+    more: dict[str, Any] = {"measures": measures, "order": "drawn", "problem_name": name}
+    return CellSpec(problem, policy, cell.horizon, seed=seed, reports=reports, **more)
 
 
 def _failing(entry: Entry) -> str:
