@@ -107,21 +107,10 @@ class TextTable:
         self.rows.append(cells)
 
     def within(self, width: int, spare: list[str]) -> TextTable:
-        """The same without as many of the `spare` columns, the first ones first, as are too wide.
-
-        >>> table = new_table(None, ["policy", "mean", "switches"])
-        >>> table.add_row("flow", "1,076.0", "31")
-        >>> print(table.within(20, ["switches"]))
-         policy     mean
-         ────────────────
-         flow    1,076.0
-        <BLANKLINE>
-        No room for:
-        switches.
-        """
+        """The same without as many of the `spare` columns, the first ones first, as are too wide."""
         kept, left_out = list(range(len(self.columns))), []
         for heading in spare:
-            if self._inner([self._widths[place] for place in kept]) + 1 <= width:
+            if sum(self._widths[place] + 2 for place in kept) <= width:
                 break
             kept = [place for place in kept if self.columns[place].heading != heading]
             left_out.append(heading)
@@ -138,28 +127,26 @@ class TextTable:
         grid = [tuple(column.heading for column in self.columns), *self.rows]
         return [max(_cells(row[place]) for row in grid) for place in range(len(self.columns))]
 
-    @staticmethod
-    def _inner(widths: list[int]) -> int:
-        """The length of a line without the space before it."""
-        return sum(widths) + 2 * len(widths) - 1
-
     def __str__(self) -> str:
-        headings = tuple(column.heading for column in self.columns)
         widths = self._widths
-        inner = self._inner(widths)
-        lines = [] if self.title is None else [*_wrapped(self.title, inner + 2), ""]
-        lines += [self._line(headings, widths), " " + "─" * inner]
-        lines += [self._line(row, widths) for row in self.rows]
-        if self.caption is not None:
-            lines += ["", *_wrapped(self.caption, inner + 2)]
-        return "\n".join(line.rstrip() for line in lines)
+        inner = sum(widths) + 2 * len(widths) - 1
 
-    def _line(self, row: tuple[str, ...], widths: list[int]) -> str:
-        parts = []
-        for cell, column, width in zip(row, self.columns, widths, strict=True):
-            space = " " * (width - _cells(cell))
-            parts.append(cell + space if column.justify == "left" else space + cell)
-        return " " + "  ".join(parts)
+        def wrapped(text: str) -> list[str]:
+            lines = text.splitlines()
+            return [part for line in lines for part in textwrap.wrap(line, inner + 2) or [""]]
+
+        def line(row: Sequence[str]) -> str:
+            parts = []
+            for cell, column, width in zip(row, self.columns, widths, strict=True):
+                space = " " * (width - _cells(cell))
+                parts.append(cell + space if column.justify == "left" else space + cell)
+            return " " + "  ".join(parts)
+
+        lines = [] if self.title is None else [*wrapped(self.title), ""]
+        lines += [line([column.heading for column in self.columns]), " " + "─" * inner]
+        lines += map(line, self.rows)
+        lines += [] if self.caption is None else ["", *wrapped(self.caption)]
+        return "\n".join(each.rstrip() for each in lines)
 
     def __rich__(self) -> Table:
         from rich.box import SIMPLE_HEAD
@@ -167,19 +154,21 @@ class TextTable:
         from rich.text import Text
 
         # As Text, so that Rich takes no bracket in a name for a style.
-        table = Table(
-            title=None if self.title is None else Text(self.title, style="bold"),
-            caption=None if self.caption is None else Text(self.caption, style="dim italic"),
-            box=SIMPLE_HEAD,
-            title_justify="left",
-            caption_justify="left",
-            padding=(0, 1, 0, 0),
-        )
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        table.title_justify = table.caption_justify = "left"
+        table.title = None if self.title is None else Text(self.title, style="bold")
+        table.caption = None if self.caption is None else Text(self.caption, style="dim italic")
         for column in self.columns:
             table.add_column(Text(column.heading), justify=column.justify, no_wrap=column.no_wrap)
         for row in self.rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*map(Text, row))
         return table
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes: letters of some scripts take two."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
 
 
 def new_table(title: str | None, columns: list[str]) -> TextTable:
@@ -188,43 +177,18 @@ def new_table(title: str | None, columns: list[str]) -> TextTable:
     return TextTable(title, [TextColumn(first, "left"), *map(TextColumn, others)])
 
 
-def _cells(text: str) -> int:
-    """How many places a text takes on a terminal: wide characters take two, accents none."""
-    return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in text
-    )
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return [piece for line in text.splitlines() for piece in textwrap.wrap(line, width) or [""]]
-
-
 def heading(text: str) -> str:
-    """What the object is, as one would type it.
-
-    >>> heading("Flow(2)")
-    '<p style="margin: .3em 0"><code>Flow(2)</code></p>'
-    """
+    """What the object is, as one would type it."""
     return f'<p style="margin: .3em 0"><code>{escape(text)}</code></p>'
 
 
 def sentences(lines: Iterable[str]) -> str:
-    """A line for each sentence.
-
-    >>> sentences(["A leads.", "B < A."])
-    '<p style="margin: .3em 0">A leads.<br>B &lt; A.</p>'
-    """
+    """A line for each sentence."""
     return f'<p style="margin: .3em 0">{"<br>".join(map(escape, lines))}</p>'
 
 
 def table(made: TextTable) -> str:
-    """A table with its title above and its caption below.
-
-    >>> from latesum._render import new_table
-    >>> print(table(new_table("Regret", ["policy", "mean"]))[:60])
-    <div><p style="margin: .3em 0">Regret</p><table style="width
-    """
+    """A table with its title above and its caption below."""
     above = "" if made.title is None else sentences(made.title.splitlines())
     below = "" if made.caption is None else sentences(made.caption.splitlines())
     sides = [column.justify for column in made.columns]
@@ -238,11 +202,7 @@ def table(made: TextTable) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """A table of two columns: what, and how much.
-
-    >>> "<td" in facts([("mean", "50")])
-    True
-    """
+    """A table of two columns: what, and how much."""
     body = "".join(_row("td", pair, ("left", "left")) for pair in pairs)
     return f'<table style="width: auto; border-collapse: collapse"><tbody>{body}</tbody></table>'
 
@@ -253,9 +213,6 @@ def curve(
     """A line through points, with what stands at both ends of the horizontal axis and at its top.
 
     `x` ascends, `y` is not negative, and `label` says what is drawn to those who do not see it.
-
-    >>> curve([0, 1], [0, 2], label="regret", ends=("0", "1"), top="2").startswith("<svg")
-    True
     """
     span, highest = (x[-1] - x[0]) or 1, max(y) or 1
     points = " ".join(
@@ -277,9 +234,6 @@ def strip(
     """Which arm was played when: a row for each arm, a box for each time it was played.
 
     A piece is its beginning and end, between 0 and 1, its row and whether the box is filled.
-
-    >>> strip([(0, 1, 0, True)], 2, label="arms", ends=("0", "9")).count("<rect")
-    1
     """
     height = _HEIGHT / max(n_rows, 1)
     boxes = "".join(
