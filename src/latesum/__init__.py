@@ -71,22 +71,11 @@ _HOMES = {
     "latesum.service.client": "Client",
     "latesum.simulation": (
         "Background Bernoulli Beta Calendar CompositeProblem Constant Discrete FieldProblem "
-        "Problem Reporting "
-        "Reward Scaled Uniform World"
+        "Problem Reporting Reward Scaled Uniform World"
     ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = [
-    "adapters",
-    "attributed",
-    "campaigns",
-    "delays",
-    "errors",
-    "experiments",
-    "policies",
-    "simulation",
-    "theory",
-]
+_MODULES = "adapters attributed campaigns delays errors experiments policies simulation theory"
 
 #: Public too, but importing them needs an extra: `from latesum import *` must do without them.
 _WITH_EXTRAS = ("Campaign", "campaigns")
@@ -144,7 +133,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _MODULES:
+    if name in _MODULES.split():
         return import_module(f"latesum.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'latesum' has no attribute {name!r}")

@@ -28,22 +28,16 @@ _LOGGER = logging.getLogger("latesum")
 
 
 @functools.cache
-def sources_digest() -> str:
-    """A digest of this file and of every kernel file of the package: those named `*kernels.py`."""
-    digest = hashlib.sha256()
-    for path in [Path(__file__), *sorted(_PACKAGE.rglob("*kernels.py"))]:
-        digest.update(path.relative_to(_PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
 def cache_folder() -> Path | None:
     """The folder for compiled kernels, or None where nothing can be written.
 
     Says what it means for the one who waits if kernels will have to be compiled.
     """
-    folder = _cache_base() / "latesum" / f"kernels-{sources_digest()}"
+    digest = hashlib.sha256()
+    for path in [Path(__file__), *sorted(_PACKAGE.rglob("*kernels.py"))]:
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    folder = _cache_base() / "latesum" / f"kernels-{digest.hexdigest()[:16]}"
     try:
         new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)
@@ -125,12 +119,4 @@ def compiled(function: Function) -> Function:
         result: Function = jit(function)
     finally:
         numba.config.CACHE_DIR = before
-    return result
-
-
-def inlined(function: Function) -> Function:
-    """Compile `function` as a part of each compiled function that calls it."""
-    import numba
-
-    result: Function = numba.njit(inline="always", error_model="numpy")(function)
     return result

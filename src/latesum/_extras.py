@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -72,14 +73,13 @@ def require(module: str, extra: str) -> Any:
 
 
 def _missing(extra: str) -> list[str]:
-    return [module for module in EXTRAS[extra] if not _is_installed(module)]
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+    missing = []
+    for module in EXTRAS[extra]:
+        found = None
+        with contextlib.suppress(ImportError, ValueError):
+            found = importlib.util.find_spec(module)
+        missing += [] if found else [module]
+    return missing
 
 
 def _sentence(libraries: str, extras: str) -> str:

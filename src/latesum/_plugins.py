@@ -39,12 +39,13 @@ class Registry:
     def __init__(
         self, what: str, group: str, check: Callable[[str | None, Any], None] | None = None
     ) -> None:
-        self.what, self.group = what, group
-        self._check = check or self._check_callable
+        self.what, self.group, self._own_check = what, group, check
         self._known: dict[str, Any] = {}
 
-    def _check_callable(self, name: str | None, thing: Any) -> None:
-        if not callable(thing):
+    def _check(self, name: str | None, thing: Any) -> None:
+        if self._own_check is not None:
+            self._own_check(name, thing)
+        elif not callable(thing):
             raise InvalidInput(f"{thing!r} cannot be called, and so is no {self.what}.")
 
     def add(self, name: str, thing: Any) -> None:
@@ -53,14 +54,6 @@ class Registry:
         if not _same(self._known.get(name, thing), thing):
             raise InvalidInput(f"there is a {self.what} {name!r} already; choose another name.")
         self._known[name] = thing
-
-    def register(self, name: str, thing: Any) -> None:
-        """As `add`, for what a user brings: names of installed packages are taken as well."""
-        if name not in self._known and name in self._brought:
-            raise InvalidInput(
-                f"an installed package has a {self.what} {name!r}; choose another name."
-            )
-        self.add(name, thing)
 
     def names(self) -> list[str]:
         """All names, those that packages bring last."""
@@ -74,13 +67,22 @@ class Registry:
         """The thing of this name, loaded if need be."""
         if isinstance(name, str) and name in self._known:
             return self._known[name]
-        if isinstance(name, str) and ":" in name:
-            return self._at_place(name)
-        known_name(name, self.names(), self.what)
-        entry = self._brought[str(name)]
-        thing = self._load(entry.load, f"the {self.what} {name!r} of {_package(entry)}")
-        self._check(str(name), thing)
-        self._known[str(name)] = thing
+        place = isinstance(name, str) and ":" in name
+        found = str(name) if place else known_name(name, self.names(), self.what)
+        try:
+            if place:
+                module, _, path = found.partition(":")
+                thing = functools.reduce(getattr, path.split("."), importlib.import_module(module))
+            else:
+                thing = self._brought[found].load()
+        except (ImportError, AttributeError, ValueError) as error:
+            whose = "" if place else f" of {_package(self._brought[found])}"
+            raise InvalidInput(
+                f"the {self.what} {found!r}{whose} cannot be loaded: {error}; a {self.what} of "
+                "your own is named package.module:Name, and Python must find that module."
+            ) from error
+        self._check(None if place else found, thing)
+        self._known[found] = thing
         return thing
 
     @functools.cached_property
@@ -97,29 +99,6 @@ class Registry:
                 )
             brought[entry.name] = entry
         return brought
-
-    def _at_place(self, name: str) -> Any:
-        module, _, path = name.partition(":")
-
-        def load() -> Any:
-            thing: Any = importlib.import_module(module)
-            for part in path.split("."):
-                thing = getattr(thing, part)
-            return thing
-
-        thing = self._load(load, f"the {self.what} {name!r}")
-        self._check(None, thing)
-        self._known[name] = thing
-        return thing
-
-    def _load(self, load: Callable[[], Any], described: str) -> Any:
-        try:
-            return load()
-        except (ImportError, AttributeError, ValueError) as error:
-            raise InvalidInput(
-                f"{described} cannot be loaded: {error}; a {self.what} of your own is named "
-                f"package.module:Name, and Python must find that module."
-            ) from error
 
 
 def _same(known: Any, thing: Any) -> bool:

@@ -107,7 +107,7 @@ class TextTable:
         self.rows.append(cells)
 
     def within(self, width: int, spare: list[str]) -> TextTable:
-        """The same without as many of the `spare` columns, the first ones first, as are too wide."""
+        """The same without as many of the `spare` columns, first ones first, as are too wide."""
         kept, left_out = list(range(len(self.columns))), []
         for heading in spare:
             if sum(self._widths[place] + 2 for place in kept) <= width:

@@ -47,7 +47,7 @@ def register(name: str, function: Law) -> None:
     """
     if not (isinstance(name, str) and name.isidentifier()) or name in _METHODS:
         raise InvalidInput(f"a delay needs a name such as 'my_delay', not {name!r}.")
-    DELAYS.register(name, function)
+    DELAYS.add(name, function)
 
 
 def available() -> list[str]:
