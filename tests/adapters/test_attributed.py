@@ -5,7 +5,7 @@ import pytest
 from river import bandit, proba
 
 from latesum import InvalidInput, Problem, compare
-from latesum.adapters import RoundEnv, compare_attributed
+from latesum.adapters import compare_attributed
 from latesum.attributed.runner import Draws
 from latesum.experiments.spec import WORLD
 
@@ -109,23 +109,6 @@ def test_without_delay_mabwiser_plays_as_by_itself(name):
     policy = MABWiser(mab([0, 1, 2], *MABWISER[name], seed=7))
     played(Problem(MEANS, "constant(0)"), policy, horizon)
     assert policy.arms == arms
-
-
-def test_rivers_own_evaluation_agrees_in_distribution():
-    """river's `evaluate` on the Gymnasium environment, 80 episodes; error rate 1e-5 (4.4 errors)."""
-    problem, episodes, horizon = Problem(MEANS, "constant(0)"), 80, 250
-    env = RoundEnv(problem, horizon)
-    env.reset(seed=1)
-    theirs = {}
-    for step in bandit.evaluate([bandit.UCB(delta=1, seed=1)], env, n_episodes=episodes, seed=1):
-        theirs.setdefault(step["episode"], []).append(step["arm"])
-    alone = np.array([_regret(arms) for arms in theirs.values()])
-    others = {"ucb": lambda seed: River(bandit.UCB(delta=1, seed=seed), 3)}
-    ours = compare_attributed(problem, others, horizon, replications=episodes, seed=2)
-    mine = ours["ucb"].regrets[:, -1]
-    assert len(alone) == episodes
-    error = np.sqrt(alone.var() / episodes + mine.var() / episodes)
-    assert abs(alone.mean() - mine.mean()) < 4.4 * error
 
 
 class Noting:

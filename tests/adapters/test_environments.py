@@ -2,7 +2,6 @@
 
 import warnings
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -70,29 +69,3 @@ def test_regret_is_that_of_the_arms_played():
     for arm in [0] * 40 + [1] * 60:
         *_, info = env.step(arm)
     assert info["regret"] == pytest.approx(40 * 0.25)
-
-
-def test_per_round_and_per_block_agree_in_distribution():
-    """What arrives in 60 rounds of one arm: two laws, one mean; fails once in 100,000 by chance (4.4 errors)."""
-    problem = Problem([0.5, 0.6], "uniform(0, 40)")
-    totals = {}
-    for kind, action, steps in ((RoundEnv, 1, 60), (BlockEnv, [1, 0], 1)):
-        env = kind(problem, 60) if kind is RoundEnv else kind(problem, 60, lengths=(60,))
-        made = []
-        for seed in range(300):
-            env.reset(seed=seed)
-            made.append(sum(env.step(action)[1] for _ in range(steps)))
-        totals[kind] = np.array(made)
-    one, other = totals.values()
-    error = np.sqrt(one.var() / len(one) + other.var() / len(other))
-    assert abs(one.mean() - other.mean()) < 4.4 * error
-    expected = 0.6 * sum((60 - delay) / 41 for delay in range(41))
-    assert abs(one.mean() - expected) < 4.4 * one.std() / len(one) ** 0.5
-
-
-def test_gymnasiums_wrappers_take_it():
-    env = gymnasium.wrappers.RecordEpisodeStatistics(RoundEnv(PROBLEMS[0], 50))
-    env.reset(seed=1)
-    for _ in range(50):
-        *_, info = env.step(0)
-    assert info["episode"]["l"] == 50

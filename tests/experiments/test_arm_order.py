@@ -73,21 +73,6 @@ def test_what_a_policy_knows_of_single_arms_follows_the_order():
         assert repr(policy) == repr(RunSpec(listed, PolicySpec("ducb"), HORIZON).prepared[1])
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_workers_change_nothing():
-    few = ["flow", "ars-ucb", "qpm-d"]
-    results = [
-        compare(PROBLEM, few, HORIZON, replications=20, seed=3, workers=workers, order="drawn")
-        for workers in (1, 2)
-    ]
-    assert results[0].to_json() == results[1].to_json()
-    for name in few:
-        one, other = results[0][name].measured, results[1][name].measured
-        assert list(one) == list(other)
-        for measure in one:
-            assert one[measure].tobytes() == other[measure].tobytes()
-
-
 def test_the_order_is_as_given_unless_it_is_asked_for():
     given = compare(PROBLEM, {"a": "ars-ucb"}, HORIZON, replications=3, seed=1)
     for number in range(3):
@@ -114,23 +99,3 @@ def test_where_the_best_arm_is_listed_does_not_rank_a_policy():
         # Within four standard errors; listed as given it would be 0, 4.5 or 13.5.
         error = np.std(gaps) * horizon / np.sqrt(runs)
         assert abs(row.mean - np.mean(gaps) * horizon) < 4 * error
-
-
-def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():
-    """ARS-UCB loses 900 where the best arm is swept last, and 13,500 where it is in between."""
-    reports = {"bucket": DAY, "report_lag": 2 * DAY}
-    given = {"replications": 3, "seed": 2, "order": "drawn", **reports}
-    lost = compare(DAILY, ["ars-ucb"], 90 * DAY, **given)["ars-ucb"].regrets[:, -1]
-    for number in range(3):
-        listed = DAILY.permuted(random_order(3, (2, number)))
-        expected = _directly(listed, "ars-ucb", 90 * DAY, number, 2, **reports)
-        assert lost[number] == pytest.approx(expected[-1])
-    assert min(lost) < 1_000
-    assert max(lost) > 13_000
-
-
-def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_drawn_orders():
-    """The order is part of what names the results of a setting."""
-    problem, spec = Problem([0.3, 0.6], "constant(3)"), PolicySpec("oracle", {"best_arm": 0})
-    one, other = (RunSpec(problem, spec, 1_000, order=order) for order in ("listed", "drawn"))
-    assert one.digest != other.digest

@@ -1,14 +1,12 @@
 """Many runs: the summary, saving, and the same bytes whatever the number of workers."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from latesum import ARSUCB, ODAAF, FixedSplit, InvalidInput, Oracle, Problem, compare
+from latesum import ODAAF, FixedSplit, InvalidInput, Oracle, Problem, compare
 from latesum._plugins import split_list
 from latesum.attributed import QPMD
 from latesum.experiments import run
@@ -35,28 +33,10 @@ def test_the_summary():
     assert "split" in str(result)
 
 
-def test_the_bytes_do_not_depend_on_the_workers(tmp_path):
-    seen = []
-    paths = [tmp_path / f"{workers}.parquet" for workers in (1, 2, 3)]
-    for workers, path in zip((1, 2, 3), paths, strict=True):
-        _compare(workers=workers, progress=lambda done, total, what: seen.append(done)).to_parquet(
-            path
-        )
-    contents = [path.read_bytes() for path in paths]
-    assert contents[0] == contents[1] == contents[2]
-    assert seen[-1] == 24
-
-
 def test_adding_a_policy_does_not_change_the_others():
     both = _compare()
     alone = compare(PROBLEM, {"split": POLICIES["split"]}, 20_000, replications=12, seed=3)
     assert np.array_equal(both["split"].regrets, alone["split"].regrets)
-
-
-def test_replications_differ_and_do_not_repeat():
-    result = compare(PROBLEM, {"ARS": ARSUCB(2)}, 5_000, replications=200, seed=1)
-    regrets = result["ARS"].regrets
-    assert len(np.unique(regrets, axis=0)) > 20
 
 
 def test_saved_as_a_tidy_table(tmp_path):
@@ -134,34 +114,6 @@ def test_policies_are_told_what_is_true_of_the_problem():
         with pytest.raises(InvalidInput, match="cannot read"):
             policy_for(bad, problem, 100)
     assert split_list("a, b(c=[1,2], d=3),e") == ["a", "b(c=[1,2], d=3)", "e"]
-
-
-def test_importing_latesum_loads_nothing_heavy():
-    heavy = [
-        "numba",
-        "scipy",
-        "matplotlib",
-        "pyarrow",
-        "rich",
-        "typer",
-        "pydantic",
-        "dask",
-        "fastapi",
-        "sqlalchemy",
-    ]
-    code = f"import sys, latesum; print([m for m in {heavy} if m in sys.modules])"
-    printed = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert printed.stdout.strip() == "[]"
-
-
-def test_a_missing_extra_says_which_one(monkeypatch):
-    from latesum import MissingExtra
-
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'latesum\[plots\]'"):
-        _compare(replications=1).plot()
 
 
 def test_policies_may_be_a_list_of_texts():

@@ -77,16 +77,6 @@ def test_a_worker_killed_midway_changes_nothing(
     assert tables(tmp_path / "dask") == tables(tmp_path / "alone")
 
 
-def test_what_was_done_before_is_not_sent_to_the_cluster(tmp_path: Path, cluster: Any) -> None:
-    run_sweep(EXPERIMENT.with_replications(30), tmp_path)
-    left = []
-    with chosen_runner(dask=cluster.scheduler_address) as runner:
-        run_sweep(
-            EXPERIMENT, tmp_path, runner=runner, announce=lambda todo: left.append(todo.runs_left)
-        )
-    assert left == [20]
-
-
 @pytest.mark.usefixtures("distributed")
 def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runners, "_CONNECT_SECONDS", 1)

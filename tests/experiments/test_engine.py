@@ -174,15 +174,6 @@ def test_a_summary_has_what_was_measured():
         run([other], 3).summary()
 
 
-def test_results_are_found_by_name():
-    results = run([setting("flow", problem_name="p", policy_name="f")], 3)
-    assert results["p", "f"].regrets.shape == (3, 1)
-    with pytest.raises(InvalidInput, match="there is no problem here 'q'"):
-        results["q", "f"]
-    with pytest.raises(InvalidInput, match="there is no policy on this problem 'g'"):
-        results["p", "g"]
-
-
 def test_a_store_keeps_measures_of_every_shape(tmp_path):
     measures = ("regret", "stuck", "on_good(times=4)", "settled_after", "switches")
     one = setting("flow", measures=measures, checkpoints=(10, 1_000))
@@ -193,3 +184,12 @@ def test_a_store_keeps_measures_of_every_shape(tmp_path):
         for name in measures:
             assert np.array_equal(other.measured[name], in_memory.measured[name])
             assert other.measured[name].dtype == in_memory.measured[name].dtype
+
+
+def test_results_are_found_by_name():
+    results = run([setting("flow", problem_name="p", policy_name="f")], 3)
+    assert results["p", "f"].regrets.shape == (3, 1)
+    with pytest.raises(InvalidInput, match="there is no problem here 'q'"):
+        results["q", "f"]
+    with pytest.raises(InvalidInput, match="there is no policy on this problem 'g'"):
+        results["p", "g"]

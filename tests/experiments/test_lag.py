@@ -5,7 +5,7 @@ import pytest
 from latesum import ODAAF, Flow, Problem, RoundRobin, simulate
 from latesum.experiments import RunSpec, loop
 from latesum.experiments.loop import Reports
-from latesum.policies import Block, Policy, PolicySpec
+from latesum.policies import PolicySpec
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 20)")
 
@@ -81,26 +81,6 @@ def test_odaaf_waits_for_its_phases():
     plays = simulate(PROBLEM, policy, 20_000, seed=1, report_lag=100).plays
     assert sum(each.rounds for each in plays) == 20_000
     assert sum(each.rounds for each in plays if each.purpose == "bridge") >= 100
-
-
-def test_every_policy_of_the_protocol_sees_pending_rounds():
-    class Once(Policy):
-        kind = "once"
-        pending: list
-
-        def _reset(self):
-            self.open = 0
-
-        def _learn(self, play):
-            self.open += play.rounds if play.total is None else 0
-
-        def _next(self):
-            Once.pending.append(self.open)
-            return Block(0, 30, "learn")
-
-    Once.pending = []
-    simulate(PROBLEM, Once(2), 120, seed=1, report_lag=45)
-    assert max(Once.pending) >= 45
 
 
 @pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "ars-ucb", "round-robin"])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from latesum import FixedSplit, Flow, InvalidInput, Oracle, Problem, RoundRobin, simulate
+from latesum import Flow, InvalidInput, Problem, simulate
 from latesum.experiments import RunSpec
 from latesum.experiments.engine import run
 from latesum.experiments.loop import Reports
@@ -93,15 +93,6 @@ def test_a_lock_in_lasts_when_the_run_is_played_on():
         assert runs.measured["stuck"].tolist() == [expected] * 2
 
 
-def test_a_run_that_is_played_on_begins_as_it_was():
-    for bucket, lag in ((1, 0), (50, 0), (50, 100)):
-        policy = Flow(3, 2_000, mean_delay=5)
-        short = simulate(PROBLEM, policy, 2_000, seed=3, bucket=bucket, report_lag=lag)
-        longer = short.continued(3_000)
-        assert longer.horizon == 3_000
-        assert list(longer.plays[: len(short.plays)]) == list(short.plays)
-
-
 def test_policies_after_are_those_of_the_run():
     made = simulate(PROBLEM, Flow(3, 5_000, mean_delay=5), 5_000, seed=2)
     told = [policy.rounds_played for policy in made.policies_after([1, 700, 5_000])]
@@ -144,22 +135,3 @@ def test_a_policy_with_attributed_feedback_has_blocks_and_cannot_be_played_on():
 def test_nonsense_is_refused(text, says):
     with pytest.raises(InvalidInput, match=says):
         measures_of([text])
-
-
-def test_a_comparison_keeps_what_is_asked_for():
-    from latesum import compare
-
-    policies = {"turns": RoundRobin(3, block=10), "best": Oracle(3, 900, best_arm=2)}
-    result = compare(
-        PROBLEM,
-        policies,
-        900,
-        replications=2,
-        seed=1,
-        measures=["possibly_stuck", "on_good(times=5)"],
-    )
-    assert result["turns"].measured["possibly_stuck"].tolist() == [True, True]
-    assert result["best"].measured["on_good(times=5)"].all()
-    split = compare(PROBLEM, {"s": FixedSplit(3, 900)}, 900, replications=1, seed=1, bucket=10)
-    assert "possibly_stuck" not in split["s"].measured
-    assert Reports(10).bucket == split.to_json()["bucket"]

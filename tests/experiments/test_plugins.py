@@ -170,13 +170,6 @@ def assert_swept(out, tmp_path):
     assert table["regret"][:3] == table["regret"][6:]
 
 
-@pytest.mark.slow
-def test_a_sweep_on_a_cluster(run, tmp_path):
-    (tmp_path / "turns.toml").write_text(SWEEP)
-    out = run(*LATESUM, "sweep", "turns.toml", "--dask", "local", "--workers", "1")
-    assert_swept(out, tmp_path)
-
-
 def test_every_command_knows_them(run, tmp_path):
     (tmp_path / "turns.toml").write_text(SWEEP)
     sweep = ["sweep", "turns.toml", "--workers", "2"]

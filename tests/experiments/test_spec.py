@@ -19,7 +19,6 @@ from latesum import (
     Scaled,
     Uniform,
     compare,
-    simulate,
 )
 from latesum.attributed import DUCB, QPMD
 from latesum.experiments import RunSpec
@@ -69,11 +68,7 @@ def test_json_and_back_gives_the_same_runs(name):
 
 def test_no_two_of_them_share_a_digest():
     assert len({setting.digest for setting in SETTINGS.values()}) == len(SETTINGS)
-
-
-def test_labels_are_no_part_of_the_digest():
-    named = RunSpec(PLAIN, FLOW, 2_000, problem_name="a problem", policy_name="a policy")
-    assert named.digest == SETTINGS["plain"].digest
+    assert SETTINGS["field"].reports == Reports(100, 0, FIELD.reporting)
 
 
 def test_every_reward_of_ours_goes_through_json():
@@ -142,6 +137,7 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
         ),
         ({"policy": PolicySpec("flow", {"n_arms": 3})}, "chooses among 3 arms"),
         ({"history": 100}, "a history needs status_quo"),
+        ({"seed": -1}, "the seed"),
         ({"status_quo": 0.5, "history": 100}, "a history needs status_quo"),
         ({"status_quo": 2}, "arm 2 cannot have run before"),
         ({"policy": PolicySpec("odaaf"), "status_quo": 0, "history": 9}, "ODAAF takes no history"),
@@ -153,25 +149,6 @@ def test_nonsense_is_refused(changes, says):
     given = {"problem": PLAIN, "policy": FLOW, "horizon": 2_000, **changes}
     with pytest.raises(InvalidInput, match=says):
         RunSpec(**given).check()
-
-
-def test_negative_seeds_are_refused_by_the_functions_themselves():
-    from latesum import plan
-
-    with pytest.raises(InvalidInput, match="the seed"):
-        compare(PLAIN, {"flow": "flow"}, 100, replications=1, seed=-1)
-    with pytest.raises(InvalidInput, match="the seed"):
-        simulate(PLAIN, Flow(2, 100, mean_delay=3), 100, seed=-1)
-    with pytest.raises(InvalidInput, match="the seed"):
-        plan(
-            options=2, rate=0.1, lift="40%", traffic="1000 per day", late="8 hours",
-            run_for="8 weeks", seed=-1, replications=20, workers=1,
-        )  # fmt: skip
-
-
-def test_the_reporting_of_a_problem_is_how_its_totals_are_reported():
-    reports = SETTINGS["field"].reports
-    assert reports == Reports(100, 0, FIELD.reporting)
 
 
 def test_specs_of_baselines_hold_what_they_were_made_with():
@@ -196,14 +173,3 @@ def test_a_policy_as_text_is_told_what_ran_before_and_an_arm_moves_with_the_orde
     assert SETTINGS["something ran before"].prepared[1].status_quo == "other"
     untold = RunSpec(PLAIN, PolicySpec.parse("flow(status_quo=None)"), 2_000, status_quo=1)
     assert untold.prepared[1].status_quo is None
-
-
-def test_what_ran_before_arrives():
-    late = Problem([0.2, 0.3], "constant(50)")
-    for status_quo, expected in ((None, 0.0), (1.0, 50.0)):
-        run = RunSpec(late, PolicySpec("odaaf"), 200, status_quo=status_quo).run(0)
-        assert run.plays[0].total >= expected
-        first = RunSpec(
-            late, PolicySpec("round-robin", {"block": 50}), 200, status_quo=status_quo
-        ).run(0)
-        assert first.plays[0].total == expected

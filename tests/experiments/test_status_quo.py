@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 
 from latesum import (
-    ODAAF,
     Calendar,
     FieldProblem,
     Flow,
-    InvalidInput,
-    Problem,
     compare,
     simulate,
 )
-from latesum.attributed import QPMD
 
 DAY, DAYS, MEAN_DELAY = 1_000, 90, 2_000
 #: The status quo, arm 0, is the worst; a weekly pattern; delays of two days.
@@ -75,46 +71,9 @@ def test_other_is_safe_whatever_ran(runs, status_quo):
     assert regrets.max() < 0.5 * 0.06 * DAY * DAYS  # half of always showing the worst option
 
 
-@pytest.mark.slow
-def test_told_nothing_is_not_safe(runs):
-    """What ran before was far better than any option: the first one looks like it for weeks."""
-    assert _surely_smaller(
-        _regrets(runs, "other", status_quo=0.9), _regrets(runs, None, status_quo=0.9)
-    )
-
-
 def test_only_what_is_played_after_the_start_counts():
     policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, status_quo=0)
     run = simulate(SHOP, policy, 20 * DAY, seed=1, bucket=DAY, status_quo=0, history=28 * DAY)
     assert run.horizon == 20 * DAY
     assert run.blocks[0].start == 0
     assert run.blocks[0].arm != 0  # of the status quo enough is known
-
-
-def test_the_same_world_whether_the_policy_is_told_or_not():
-    """`status_quo` is what the world does; what a policy is told is its own parameter."""
-    problem = Problem([0.2, 0.6], "constant(50)")
-    policies = {"told": Flow(2, 400, mean_delay=50, status_quo=1), "not": ODAAF(2, 400, 50)}
-    for policy in policies.values():
-        run = simulate(problem, policy, 400, seed=3, status_quo=1.0)
-        assert run.blocks[0].total >= 50  # all that was under way arrives
-
-
-@pytest.mark.parametrize(
-    ("policy", "given", "says"),
-    [
-        (ODAAF(2, 400, mean_delay=5), {"status_quo": 0, "history": 100}, "ODAAF takes no history"),
-        (Flow(2, 400, mean_delay=5), {"history": 100}, "a history needs status_quo"),
-        (
-            Flow(2, 400, mean_delay=5),
-            {"status_quo": 0.5, "history": 100},
-            "a history needs status_quo",
-        ),
-        (Flow(2, 400, mean_delay=5), {"status_quo": 0, "history": -1}, "the rounds of the history"),
-        (Flow(2, 400, mean_delay=5), {"status_quo": 7}, "no arm 7"),
-        (QPMD("ucb1", n_arms=2), {"status_quo": 0}, "leave `status_quo` out"),
-    ],
-)
-def test_nonsense_is_refused(policy, given, says):
-    with pytest.raises(InvalidInput, match=says):
-        simulate(Problem([0.2, 0.6], "constant(50)"), policy, 400, seed=1, **given)

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from latesum._checks import InvalidInput
@@ -53,16 +52,6 @@ def test_parts_may_overlap_and_be_written_twice(tmp_path: Path) -> None:
     assert np.array_equal(store.read(setting, 12)["switches"], whole["switches"])
 
 
-def test_the_tables_have_one_row_per_run_and_one_per_checkpoint(tmp_path: Path) -> None:
-    results = run_sweep(EXPERIMENT, tmp_path)
-    runs = pq.read_table(tmp_path / "small/runs.parquet")
-    checkpoints = pq.read_table(tmp_path / "small/checkpoints.parquet")
-    assert runs.num_rows == 24
-    assert checkpoints.num_rows == 24 * len(results.checkpoints)
-    last = checkpoints.filter(checkpoints["rounds"].to_numpy() == 2000)
-    assert last["regret"].to_pylist() == runs["regret"].to_pylist()
-
-
 def test_the_bytes_do_not_depend_on_workers_or_on_the_parts(tmp_path: Path) -> None:
     run_sweep(EXPERIMENT, tmp_path / "one")
     run_sweep(EXPERIMENT, tmp_path / "two", workers=2)
@@ -94,11 +83,6 @@ def test_a_finished_experiment_is_not_run_again_unless_asked(tmp_path: Path) -> 
             EXPERIMENT, tmp_path, again=again, announce=lambda todo: left.append(todo.runs_left)
         )
     assert left == [24, 0, 24]
-
-
-def test_nothing_is_left_aside(tmp_path: Path) -> None:
-    run_sweep(EXPERIMENT, tmp_path)
-    assert not list(tmp_path.rglob(".aside-*"))
 
 
 def test_leftovers_of_killed_processes_are_swept_away_when_old(tmp_path: Path) -> None:

@@ -72,15 +72,6 @@ def test_killed_at_a_random_moment_and_resumed(
     assert tables(tmp_path) == expected
 
 
-@pytest.mark.slow
-def test_killed_at_ten_random_moments_and_resumed(
-    tmp_path: Path, never_stopped: tuple[list[bytes], float]
-) -> None:
-    expected, seconds = never_stopped
-    assert kill_and_finish(tmp_path, 10, seconds, seed=2) > 0
-    assert tables(tmp_path) == expected
-
-
 def test_two_processes_on_one_store(
     tmp_path: Path, never_stopped: tuple[list[bytes], float]
 ) -> None:
@@ -196,18 +187,3 @@ def test_chunks_take_about_a_second_and_cover_what_is_missing(
     assert covered == [*range(3, 40), *range(60, 100)]
     assert max(chunk.end - chunk.first for chunk in left.chunks) == 16
     assert left.seconds(2) == pytest.approx(77 * 0.06 / 2)
-
-
-def test_experiments_share_the_runs_that_they_have_in_common(tmp_path: Path) -> None:
-    content = {
-        "name": "one",
-        "horizon": 500,
-        "replications": 4,
-        "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "constant(3)"}],
-        "policies": [{"policy": "odaaf"}],
-    }
-    run_sweep(Experiment.model_validate(content), tmp_path)
-    content["name"] = "two"
-    content["policies"] = [{"name": "other label", "policy": "odaaf"}, {"policy": "oracle"}]
-    left = todo(*expand(Experiment.model_validate(content)), RunStore(tmp_path))
-    assert {chunk.spec.policy_name for chunk in left.chunks} == {"oracle"}

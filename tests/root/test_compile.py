@@ -96,21 +96,6 @@ def test_a_second_process_compiles_nothing_and_a_changed_helper_is_compiled_anew
     assert result_of(package, SMALL) == [200, 0, 1]
 
 
-@pytest.mark.slow
-def test_the_same_holds_for_the_loop_of_the_baselines(package):
-    plays, hits, misses = result_of(package, WHOLE)
-    assert (hits, misses) == (0, 1)
-    assert result_of(package, WHOLE) == [plays, 1, 0]
-    change(
-        package / "attributed/index_kernels.py",
-        "policy.exploration *",
-        "0.1 * policy.exploration *",
-    )
-    fewer_plays, hits, misses = result_of(package, WHOLE)
-    assert (hits, misses) == (0, 1)
-    assert fewer_plays < plays / 2
-
-
 def versions():
     """The signatures of each kernel that this process has used."""
     return {

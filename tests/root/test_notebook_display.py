@@ -74,17 +74,6 @@ def test_a_run_with_very_many_blocks_stays_small():
     assert len(shown(run)[0]) < 60_000
 
 
-def test_boxes_cover_what_was_played():
-    run = latesum.simulate(PROBLEM, latesum.ODAAF(2, 2_000, mean_delay=10), 2_000, seed=1)
-    covered = np.zeros((2, 320), dtype=bool)
-    for start, end, arm, _ in run._boxes():
-        covered[arm, round(start * 320) : round(end * 320)] = True
-    assert covered.any(axis=0).all()
-    for block in run.blocks:
-        middle = (block.start + block.rounds / 2) / run.horizon
-        assert covered[block.arm, int(middle * 320)]
-
-
 @pytest.mark.parametrize("name", latesum.policies.available())
 def test_every_policy_shows_what_it_believes_and_does_next(name):
     known = {"n_arms": 2, "horizon": 9_000, "mean_delay": 5, "delay_bound": 9}
@@ -219,3 +208,14 @@ def test_true_asks_for_a_bar(monkeypatch):
     monkeypatch.setattr(_progress, "progress_bar", lambda: lambda *what: calls.append(what))
     latesum.compare(PROBLEM, {"flow": "flow"}, 200, replications=2, seed=1, progress=True)
     assert calls[-1] == (2, 2, "runs")
+
+
+def test_boxes_cover_what_was_played():
+    run = latesum.simulate(PROBLEM, latesum.ODAAF(2, 2_000, mean_delay=10), 2_000, seed=1)
+    covered = np.zeros((2, 320), dtype=bool)
+    for start, end, arm, _ in run._boxes():
+        covered[arm, round(start * 320) : round(end * 320)] = True
+    assert covered.any(axis=0).all()
+    for block in run.blocks:
+        middle = (block.start + block.rounds / 2) / run.horizon
+        assert covered[block.arm, int(middle * 320)]

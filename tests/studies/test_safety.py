@@ -12,7 +12,6 @@ import pytest
 import safety
 from latesum._checks import InvalidInput
 from latesum._plugins import POLICIES
-from latesum.experiments import stats
 from latesum.experiments.measures import measures_of
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.summaries import read_summary
@@ -81,30 +80,12 @@ def test_a_run_is_stuck_only_if_it_lasts():
     assert (stuck.stuck_anew, late.stuck_anew) == (3, 0)
 
 
-def test_the_same_wherever_it_is_run():
-    one = safety.measure_safety(6, horizon=20_000, seed=9)
-    assert one == safety.measure_safety(6, horizon=20_000, seed=9, workers=2)
-    assert one != safety.measure_safety(6, horizon=20_000, seed=10)
-
-
 def test_the_problems_are_of_all_kinds():
     problems = [safety.random_problem(np.random.default_rng(seed)) for seed in range(300)]
     assert {problem.n_arms for problem in problems} == set(range(2, 13))
     assert len({problem.delay.text for problem in problems}) == 36
     for problem in problems:
         assert 8 < problem.delay.mean < 102
-
-
-def test_the_limit_of_a_rate():
-    assert stats.rate_upper_limit(0, 10_000) == pytest.approx(1 - 0.05 ** (1 / 10_000))
-    assert stats.rate_upper_limit(1, 10_000) == pytest.approx(4.743e-4, rel=1e-3)
-
-
-def test_the_policy_is_given_the_mean_delay_and_no_more():
-    for policy in ("flow", "odaaf"):
-        assert safety.measure_safety(2, policy=policy, horizon=5_000).runs == 2
-    one = safety.measure_safety(6, policy="flow", horizon=20_000)
-    assert one != safety.measure_safety(6, policy="flow", given="0.3", horizon=20_000)
 
 
 def _command(monkeypatch, *arguments):
@@ -165,12 +146,6 @@ def test_runs_of_the_wide_law_have_their_own_horizons_and_can_be_replayed():
             assert all(play.rounds % drawn.reports.bucket == 0 for play in made.plays)
     assert len({setting.drawn(number).horizon for number in range(8)}) > 4
     assert any(setting.drawn(number).reports.bucket > 1 for number in range(40))
-
-
-def test_flow_is_not_stuck_on_the_wide_law():
-    """30 runs: a rate of 10% would be noticed with probability 95%."""
-    found = safety.measure_safety(30, law="wide", seed=3)
-    assert (found.stuck, found.found) == (0, ())
 
 
 @pytest.mark.usefixtures("registered")
