@@ -148,7 +148,7 @@ def test_a_removed_webhook_hears_nothing_more(tell, store, receiver, webhook):
 
 def test_private_addresses_are_refused_unless_listed(store, receiver, webhook):
     with ThreadPoolExecutor(2) as threads:
-        problem = asyncio.run(Poster((), threads).problem(webhook, {}))
+        problem = asyncio.run(Poster((), threads).post(webhook, {}))
     assert "over https only" in problem
     assert receiver.taken == []
 

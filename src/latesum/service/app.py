@@ -29,7 +29,6 @@ from latesum.service.routes import (
     actions,
     admin,
     campaigns,
-    forms,
     operations,
     page,
     plans,
@@ -48,7 +47,6 @@ ROUTERS = (
     admin.router,
     operations.router,
     page.router,
-    forms.router,
 )
 _ABOUT = """Which option to show, decided from totals that arrive late.
 
@@ -67,9 +65,10 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         log("started", store=store.place)
-        monitor.start()
+        watching = asyncio.create_task(monitor.watch())
         yield
-        await monitor.stop()
+        watching.cancel()
+        await asyncio.wait([watching])
         await app.state.forecasts.close()
         await asyncio.to_thread(workers.close)
         store.close()

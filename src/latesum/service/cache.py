@@ -8,9 +8,12 @@ event and the present bucket has not ended.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import json
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -43,6 +46,8 @@ _HEAD_KEPT = 0.1
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
 Glance = Literal["alarm", "warning", "healthy"]
 GLANCES: tuple[Glance, ...] = get_args(Glance)
+#: What is sent of a decision, beside its region and time.
+_FIELDS = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
 
 
 class Workers:
@@ -57,8 +62,7 @@ class Workers:
         self.background = ThreadPoolExecutor(2, "background")
         #: For who holds a token: no request waits for another one's status to be let in.
         self.tokens = ThreadPoolExecutor(1, "tokens")
-        threads = (self.writers, self.readers, self.uploads, self.background, self.tokens)
-        self._under_way = dict.fromkeys(threads, 0)
+        self._under_way = Counter[ThreadPoolExecutor]()
 
     async def run(
         self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
@@ -66,17 +70,25 @@ class Workers:
         """Do it in a thread, unless too much waits for one already."""
         if self._under_way[threads] >= MAX_WAITING:
             raise Refused(429, "too much is under way; try again in a second.", retry_after="1")
-        loop = asyncio.get_running_loop()
         self._under_way[threads] += 1
         try:
-            return await loop.run_in_executor(threads, lambda: work(*arguments, **more))
+            do = functools.partial(work, *arguments, **more)
+            return await asyncio.get_running_loop().run_in_executor(threads, do)
         finally:
             self._under_way[threads] -= 1
 
+    async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Do something that may write, away from the loop that answers requests."""
+        return await self.run(self.writers, work, *arguments, **more)
+
+    async def read(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Do something that only reads."""
+        return await self.run(self.readers, work, *arguments, **more)
+
     def close(self) -> None:
         """Let everything that was begun come to its end."""
-        for threads in self._under_way:
-            threads.shutdown(wait=True)
+        for each in (self.writers, self.readers, self.uploads, self.background, self.tokens):
+            each.shutdown(wait=True)
 
 
 class OptionAnswer(NamedTuple):
@@ -90,48 +102,39 @@ class OptionAnswer(NamedTuple):
 class CachedCampaign:
     """One campaign, opened twice: slow reading must never hold up a decision or a record."""
 
-    def __init__(self, cache: CampaignCache, stored: Stored) -> None:
-        self.store, self.workers = cache.store, cache.workers
-        self.configuration, self.jobs = cache.configuration, cache.jobs
-        clock = cache.configuration.clock
-        self.campaign = Campaign(cache.store, stored, clock, owns_store=False)
-        self.reader = Campaign(cache.store, stored, clock, owns_store=False)
+    def __init__(self, campaigns: CampaignCache, stored: Stored) -> None:
+        self.campaigns = campaigns
+        self.clock = clock = campaigns.configuration.clock
+        self.read, self.write = campaigns.read, campaigns.write
+        self.campaign = Campaign(campaigns.store, stored, clock, owns_store=False)
+        self.reader = Campaign(campaigns.store, stored, clock, owns_store=False)
+        #: What is kept, with the event of the log and the bucket for which it holds.
         self._answer: tuple[tuple[int, int | None], OptionAnswer] | None = None
+        self._status: tuple[tuple[int, int | None], Status] | None = None
         #: The newest event of the log when it was last read for an option, and when that was.
         self._head = (0, -_HEAD_KEPT)
-        self._deciding = asyncio.Lock()
-        self._status: tuple[tuple[int, int | None], Status] | None = None
         self._made = -_MAX_AGE
-        self._looking = asyncio.Lock()
-
-    async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """Do something that may write, away from the loop that answers requests."""
-        return await self.workers.run(self.workers.writers, work, *arguments, **more)
-
-    async def read(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """Do something that only reads."""
-        return await self.workers.run(self.workers.readers, work, *arguments, **more)
+        self._deciding, self._looking = asyncio.Lock(), asyncio.Lock()
 
     def _key(self, head: int) -> tuple[int, int | None]:
         """What is kept holds for this event of the log and this bucket."""
         buckets = self.campaign.config.buckets  # these never change
-        return head, buckets.number(self.configuration.clock()) if buckets.timed else None
+        return head, buckets.number(self.clock()) if buckets.timed else None
 
     async def option_now(self) -> OptionAnswer:
         """The option for the present bucket; requests that come at once share one decision."""
         # A decision for a timed bucket stays: the log of a moment ago will do.
-        timed, (head, seen) = self.campaign.config.buckets.timed, self._head
-        if not timed or time.monotonic() - seen > _HEAD_KEPT:
-            head = await self.write(self.store.head, self.campaign.stored.id)
+        head, seen = self._head
+        if not self.campaign.config.buckets.timed or time.monotonic() - seen > _HEAD_KEPT:
+            head = await self.write(self.campaigns.store.head, self.campaign.stored.id)
             self._head = (head, time.monotonic())
-        if self._answer is None or self._answer[0] != self._key(head):
-            async with self._deciding:
-                if self._answer is None or self._answer[0] != self._key(head):
-                    (answer,), head = await self.write(self.decide)
-                    self._answer = (self._key(head), answer)
-                    self._head = (head, time.monotonic())
-                    self.workers.metrics.decisions.inc()
-        return self._answer[1]
+        async with self._deciding:
+            if self._answer is None or self._answer[0] != self._key(head):
+                (answer,), head = await self.write(self.decide)
+                self._answer = (self._key(head), answer)
+                self._head = (head, time.monotonic())
+                self.campaigns.metrics.decisions.inc()
+            return self._answer[1]
 
     def decide(
         self, bucket: When | None = None, region: str | None = "", *, ahead: bool = True
@@ -142,18 +145,17 @@ class CachedCampaign:
         """
         if bucket is not None and not ahead:
             self._check_begun(bucket)
-        if region is None:
-            decisions = list(self.campaign.decide_all(bucket).values())
-        else:
-            decisions = [self.campaign.decide(bucket, region=region)]
+        taken = self.campaign.decide_all(bucket)
+        if region is not None:
+            taken = {"": taken[self.campaign.config.region(region or None)]}
         state = self.campaign.state()
         winner = None if state.finished is not None else self.campaign.winner()
         head = 0 if state.newest is None else state.newest.sequence
-        return [self._answer_of(each, winner) for each in decisions], head
+        return [self._answer_of(each, winner) for each in taken.values()], head
 
     def _check_begun(self, bucket: When) -> None:
         """Refuse to decide a bucket before all is known that will be known when it begins."""
-        state, now = self.campaign.state(), self.configuration.clock()
+        state, now = self.campaign.state(), self.clock()
         buckets = state.config.buckets
         present = buckets.number(now) if buckets.timed else bucket_to_decide(state, None, now)
         asked = buckets.number(bucket)
@@ -169,7 +171,7 @@ class CachedCampaign:
             begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
         content = {
             "campaign": self.campaign.name,
-            **{name: getattr(decision, name) for name in DECISION_FIELDS},
+            **{name: getattr(decision, name) for name in _FIELDS},
             **({"region": decision.region} if decision.region else {}),
             "winner": winner,
             "decided_at": decision.at,
@@ -179,30 +181,22 @@ class CachedCampaign:
         said = json.dumps([content, decision.sequence], default=str)
         return OptionAnswer(content, f'"{zlib.crc32(said.encode()):08x}"', ends)
 
-    def seconds_left(self, answer: OptionAnswer) -> int:
-        """The whole seconds for which an answer may still be used."""
-        if answer.ends is None:
-            return 0
-        return max(0, int((answer.ends - self.configuration.clock()).total_seconds()))
-
     async def status(self, head: int | None = None, *, of_any_age: bool = False) -> Status:
         """What a page shows; requests that come at once share one status.
 
         To make one takes as long as the campaign has buckets. It is made anew when the log has
         another event, when the present bucket ends and, where that matters, after a minute.
         """
-        kept = self._status
-        if kept is not None and time.monotonic() - self._made < self.configuration.status_kept:
+        kept, age = self._status, time.monotonic() - self._made
+        if kept is not None and age < self.campaigns.configuration.status_kept:
             return kept[1]
         async with self._looking:
             if head is None:
-                head = await self.read(self.store.head, self.campaign.stored.id)
-            kept = self._status
+                head = await self.read(self.campaigns.store.head, self.campaign.stored.id)
+            kept, age = self._status, time.monotonic() - self._made
             if kept is not None and kept[0][0] == head:
-                young = time.monotonic() - self._made < _MAX_AGE
-                if kept[1].state in ("finished", "archived"):
-                    return kept[1]
-                if kept[0] == self._key(head) and (young or of_any_age):
+                same = kept[0] == self._key(head) and (of_any_age or age < _MAX_AGE)
+                if same or kept[1].state in ("finished", "archived"):
                     return kept[1]
             status = await self.read(self.reader.status)
             self._status, self._made = (self._key(head), status), time.monotonic()
@@ -213,10 +207,6 @@ class CachedCampaign:
         self._status = None
 
 
-#: What is sent of a decision, beside its region and time.
-DECISION_FIELDS = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
-
-
 class CampaignCache:
     """The campaigns that were asked for since the service started."""
 
@@ -224,7 +214,8 @@ class CampaignCache:
         self, store: Store, configuration: Configuration, workers: Workers, jobs: Jobs
     ) -> None:
         self.store, self.configuration = store, configuration
-        self.workers, self.jobs = workers, jobs
+        self.workers, self.jobs, self.metrics = workers, jobs, workers.metrics
+        self.read, self.write = workers.read, workers.write
         self._opened: dict[str, CachedCampaign] = {}
         #: What was last logged of campaigns that cannot be read.
         self._unreadable: dict[str, str] = {}
@@ -233,7 +224,7 @@ class CampaignCache:
         """The campaign of this name."""
         found = self._opened.get(name)
         if found is None:
-            stored = await self.workers.run(self.workers.writers, self.store.find, name)
+            stored = await self.write(self.store.find, name)
             found = self._opened.setdefault(name, CachedCampaign(self, stored))
         return found
 
@@ -245,35 +236,32 @@ class CampaignCache:
         self, *, archived: bool = False, of_any_age: bool = True, pause: float = 0.0
     ) -> list[Status]:
         """The status of every campaign, oldest first."""
-        heads = await self.workers.run(self.workers.readers, self.store.campaigns)
         found = []
-        for each in heads:
-            if archived or not each.archived:
-                status = await self._status(each, of_any_age=of_any_age)
-                found += [] if status is None else [status]
-                if pause:
-                    await asyncio.sleep(pause)
+        for stored in await self.read(self.store.campaigns):
+            if archived or not stored.archived:
+                with contextlib.suppress(UnknownCampaign):  # it was deleted meanwhile
+                    found.append(await self._status(stored, of_any_age=of_any_age))
+                await asyncio.sleep(pause)
         return found
 
-    async def _status(self, head: Stored, *, of_any_age: bool) -> Status | None:
-        """A campaign, also one that cannot be read; None if it was deleted meanwhile."""
+    async def _status(self, stored: Stored, *, of_any_age: bool) -> Status:
+        """The status of a campaign, also of one that cannot be read."""
         try:
-            found = await (await self.of(head.name)).status(head.head, of_any_age=of_any_age)
-        except UnknownCampaign:
-            return None
-        except (DBAPIError, StoreBusy, Refused):
+            cached = await self.of(stored.name)
+            found = await cached.status(stored.head, of_any_age=of_any_age)
+        except (DBAPIError, StoreBusy, Refused, UnknownCampaign):
             raise  # the store fails or the service is busy; that is no matter of one campaign
         except Exception as error:
-            found = unreadable_status(head.name, self.configuration.clock(), error)
-            if self._unreadable.get(head.name) != found.headline:
-                self._unreadable[head.name] = found.headline
+            found = unreadable_status(stored.name, self.configuration.clock(), error)
+            if self._unreadable.get(stored.name) != found.headline:
+                self._unreadable[stored.name] = found.headline
                 LOGGER.error(
                     "campaign cannot be read",
                     exc_info=None if isinstance(error, InvalidInput) else error,
-                    extra={"fields": {"campaign": head.name, "problem": found.headline}},
+                    extra={"fields": {"campaign": stored.name, "problem": found.headline}},
                 )
         else:
-            self._unreadable.pop(head.name, None)
+            self._unreadable.pop(stored.name, None)
         return found
 
 

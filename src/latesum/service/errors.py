@@ -6,6 +6,7 @@ a request are told what would be right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,57 +31,46 @@ from latesum.service.logs import LOGGER
 
 #: A refusal repeats no more than this of what was sent.
 MAX_SENTENCE = 1_000
-#: By the kind of problem that pydantic found; `{...}` is what it says of it.
+#: By the kind of problem that pydantic found, or how that begins; `{...}` is what it says of it.
 _WRONG = {
     "missing": "it is missing",
     "extra_forbidden": "there is no such field",
     "none_required": "it must be null",
-    "string_type": "it must be a text",
     "string_too_short": "it must have at least {min_length} characters",
     "string_too_long": "it must have at most {max_length} characters",
     "string_pattern_mismatch": "it must be written otherwise, by the pattern {pattern}",
-    "int_type": "it must be a whole number",
-    "int_parsing": "it must be a whole number",
+    "string": "it must be a text",
     "int_parsing_size": "it must be a smaller number",
-    "int_from_float": "it must be a whole number",
-    "float_type": "it must be a number",
-    "float_parsing": "it must be a number",
+    "int": "it must be a whole number",
+    "float": "it must be a number",
     "finite_number": "it must be a finite number",
-    "bool_type": "it must be true or false",
-    "bool_parsing": "it must be true or false",
-    "greater_than": "it must be above {gt}",
+    "bool": "it must be true or false",
     "greater_than_equal": "it must be at least {ge}",
-    "less_than": "it must be below {lt}",
+    "greater_than": "it must be above {gt}",
     "less_than_equal": "it must be at most {le}",
+    "less_than": "it must be below {lt}",
     "literal_error": "it must be {expected}",
-    "list_type": "it must be a list",
-    "dict_type": "it must be an object",
-    "model_type": "it must be an object",
-    "model_attributes_type": "it must be an object",
+    "list": "it must be a list",
+    "dict": "it must be an object",
+    "model": "it must be an object",
     "too_short": "there must be at least {min_length}",
     "too_long": "there must be at most {max_length}",
     "value_error": "{error}",
+    "": "it cannot be used",
 }
 #: By what a failing store says of itself.
-_STORES = (
-    (
-        (" full", "no space", "disk full"),
-        "the store has no space left, so nothing was written; make room on its disk and try again.",
-    ),
-    (
-        ("malformed", "not a database", "corrupt", "invalid page"),
-        "the store is damaged and nothing was written; put its last backup in its place.",
-    ),
-    (
-        ("readonly", "read-only", "permission denied", "unable to open"),
-        "the store cannot be written to: its place is read-only, gone, or not for this user.",
-    ),
-    (
-        ("disk i/o error", "input/output error"),
-        "the store's disk fails, so nothing was written; look at it and try again.",
-    ),
-    (("locked", "busy"), "the store is busy just now; try again."),
-)
+_STORES = {
+    " full|no space": "the store has no space left, so nothing was written; make room on its disk "
+    "and try again.",
+    "malformed|not a database|corrupt|invalid page": "the store is damaged and nothing was "
+    "written; put its last backup in its place.",
+    "readonly|read-only|permission denied|unable to open": "the store cannot be written to: its "
+    "place is read-only, gone, or not for this user.",
+    "disk i/o error|input/output error": "the store's disk fails, so nothing was written; look at "
+    "it and try again.",
+    "locked|busy": "the store is busy just now; try again.",
+    "": "the store cannot be reached just now; try again.",
+}
 _PLAIN = {
     400: "the body cannot be read: it must be JSON in UTF-8.",
     404: "there is nothing at this address.",
@@ -99,6 +89,8 @@ _MEANINGS = {
     429: "Too many requests; try again after Retry-After.",
     503: "The store cannot be reached or written to; the sentence says why.",
 }
+#: What any route may answer.
+ON_ANY_ROUTE = (400, 401, 403, 408, 413, 422, 429, 503)
 
 
 class ErrorAnswer(BaseModel):
@@ -144,10 +136,6 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {each: {"model": ErrorAnswer, "description": _MEANINGS[each]} for each in statuses}
 
 
-#: What any route may answer.
-ON_ANY_ROUTE = (400, 401, 403, 408, 413, 422, 429, 503)
-
-
 def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     """Give every error of the app its answer."""
 
@@ -174,24 +162,24 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
 
 def refusal_of(error: BaseException) -> Refused:
     """What an error is answered with, wherever it was raised; ours and the store's are logged."""
-    if isinstance(error, Refused):
-        return error
-    if isinstance(error, BadFile):
-        return Refused(422, error.heading, error.problems)
-    if isinstance(error, InvalidInput):
-        status = 422
-        if isinstance(error, ReadOnly):
-            status = 503
-        elif isinstance(error, UnknownCampaign | UnknownBucket):
-            status = 404
-        elif isinstance(error, Conflicting | NotPossible):
-            status = 409
-        return Refused(status, str(error))
-    if isinstance(error, OverflowError):
-        return Refused(422, "a number or a date is too large to be used.")
-    if isinstance(error, DBAPIError | TimeoutError):
-        LOGGER.error("the store failed", exc_info=error)
-        return Refused(503, store_text(error), retry_after="1")
+    match error:
+        case Refused():
+            return error
+        case BadFile():
+            return Refused(422, error.heading, error.problems)
+        case ReadOnly():
+            return Refused(503, str(error))
+        case UnknownCampaign() | UnknownBucket():
+            return Refused(404, str(error))
+        case Conflicting() | NotPossible():
+            return Refused(409, str(error))
+        case InvalidInput():
+            return Refused(422, str(error))
+        case OverflowError():
+            return Refused(422, "a number or a date is too large to be used.")
+        case DBAPIError() | TimeoutError():
+            LOGGER.error("the store failed", exc_info=error)
+            return Refused(503, store_text(error), retry_after="1")
     LOGGER.error("unexpected error", exc_info=error)
     return Refused(500, "the service made an error, which is in its log.")
 
@@ -199,8 +187,8 @@ def refusal_of(error: BaseException) -> Refused:
 def problem_text(problem: Any, where: str | None = None) -> str:
     """The sentence for a problem that pydantic found.
 
-    >>> problem_text({"type": "missing", "loc": ("body", "why"), "msg": "Field required"})
-    'why: it is missing.'
+    >>> problem_text({"type": "missing", "loc": ("body", "reason"), "msg": "Field required"})
+    'reason: it is missing.'
     """
     if problem["type"] == "json_invalid":
         return f"the body is not JSON: it goes wrong at character {problem['loc'][-1]}."
@@ -208,18 +196,11 @@ def problem_text(problem: Any, where: str | None = None) -> str:
         first, *rest = [str(part) for part in problem["loc"]] or [""]
         parts = rest if first in ("body", "path", "query", "header") else [first, *rest]
         where = ".".join(shortened(part) for part in parts)
-    wrong = _WRONG.get(problem["type"], "it cannot be used").format_map(problem.get("ctx", {}))
-    if not where:
-        return "the body is missing." if problem["type"] == "missing" else f"the body: {wrong}."
-    return f"{where}: {wrong}."
+    template = next(text for kind, text in _WRONG.items() if problem["type"].startswith(kind))
+    return f"{where or 'the body'}: {template.format_map(problem.get('ctx', {}))}."
 
 
 def store_text(error: BaseException) -> str:
     """The sentence for a store that fails: what is the matter, and what to do about it."""
-    if isinstance(error, TimeoutError):
-        return "the store is busy just now; try again."
-    said = str(getattr(error, "orig", None) or error).lower()
-    for words, sentence in _STORES:
-        if any(word in said for word in words):
-            return sentence
-    return "the store cannot be reached just now; try again."
+    said = "busy" if isinstance(error, TimeoutError) else str(getattr(error, "orig", None) or error)
+    return next(text for words, text in _STORES.items() if re.search(words, said.lower()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import date
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -33,14 +32,14 @@ class Decided(NamedTuple):
 _WORKING = Decided("being worked out", "The rest of the campaign is being simulated.")
 _LATER = Decided("not known yet", "To simulate it took too long; it is tried again later.")
 _UNKNOWN = Decided("not known yet", "Once totals of the options are in.")
+_PAUSED = Decided("not while it is paused", "It learns nothing of other options meanwhile.")
 
 
 class Forecasts:
     """The forecasts of campaigns that were looked at."""
 
     def __init__(self, jobs: Jobs, every: float) -> None:
-        self._jobs = jobs
-        self._every = every
+        self._jobs, self._every = jobs, every
         #: The newest decision and how many totals are known, if it need not be found again; when
         #: it was found; and what.
         self._kept: dict[str, tuple[tuple[int, int] | None, float, Decided]] = {}
@@ -53,23 +52,20 @@ class Forecasts:
         if status.winner is not None:
             return Decided("now", f"{status.winner} is the winner; finish the campaign to keep it.")
         if status.state == "paused":
-            return Decided(
-                "not while it is paused", "It learns nothing of other options meanwhile."
-            )
+            return _PAUSED
         if len(status.regions) > MAX_REGIONS:
-            return Decided(
-                "not simulated", f"With more than {MAX_REGIONS} regions there is no forecast."
-            )
+            words = f"With more than {MAX_REGIONS} regions there is no forecast."
+            return Decided("not simulated", words)
         name = cached.campaign.name
-        kept = self._kept.get(name)
         last = 0 if status.current is None else status.current.bucket
         key = (last, sum(row.state == "known" for row in status.timeline))
-        fresh = kept is not None and (kept[0] == key or time.monotonic() - kept[1] < self._every)
-        if not fresh and name not in self._tasks:
+        kept, found_at, found = self._kept.get(name, (None, 0.0, _WORKING))
+        recent = name in self._kept and time.monotonic() - found_at < self._every
+        if kept != key and not recent and name not in self._tasks:
             task = asyncio.create_task(self._find(cached, status, key))
             self._tasks[name] = task
             task.add_done_callback(lambda _: self._tasks.pop(name, None))
-        return _WORKING if kept is None else kept[2]
+        return found
 
     async def close(self) -> None:
         """Give up what is being worked out."""
@@ -106,19 +102,18 @@ def question_of(state: CampaignState, status: Status) -> dict[str, Any] | None:
         "replications": REPLICATIONS,
     }
     if not config.is_market:
-        told = plays_at(state, status.now)
-        return {**question, "rows": [list(row) if isinstance(row, Play) else row for row in told]}
+        rows = plays_at(state, status.now)
+        return {**question, "rows": [list(row) if isinstance(row, Play) else row for row in rows]}
     found = market_rows(state, status.now)
     regions = max(len(config.regions), 1)
-    barred = {
-        region: [config.options[arm] for arm in sorted(part.removed)]
-        for region, part in state.parts.items()
-    }
     return {
         **question,
         "market": {"first": found.first, "rounds_known": found.config.rounds_known},
         "rows": [list(row) for row in found.rows],
-        "barred": barred,
+        "barred": {
+            region: [config.options[arm] for arm in sorted(part.removed)]
+            for region, part in state.parts.items()
+        },
         "asked": found.asked,
         "replications": max(_MIN_REPLICATIONS, min(REPLICATIONS, 4 * REPLICATIONS // regions)),
     }
@@ -128,30 +123,22 @@ def in_words(answer: dict[str, Any], config: CampaignConfig, last: int) -> Decid
     """A forecast as a date with its range; of numbered buckets, as their number."""
     low, middle, high = answer["buckets"]
     simulated = f"in {answer['replications']} simulations of the rest of the campaign"
+    buckets = config.buckets
     if middle is None:
-        share = f"{answer['decided']:.0%}"
-        unit = "buckets" if config.buckets.every == "number" else config.buckets.every + "s"
-        return Decided(
-            "not soon",
-            f"Within {MAX_BUCKETS} more {unit} it is decided {share} of the time, {simulated}.",
-        )
-    if not config.buckets.timed:
+        unit = "buckets" if buckets.every == "number" else buckets.every + "s"
+        share = f"it is decided {answer['decided']:.0%} of the time"
+        return Decided("not soon", f"Within {MAX_BUCKETS} more {unit} {share}, {simulated}.")
+    if not buckets.timed:
         most = "much later" if high is None else f"{high}"
-        return Decided(
-            f"about {counted(middle, 'more bucket')}", f"Between {low} and {most}, {simulated}."
-        )
-    zone = ZoneInfo(config.buckets.zone_name)
-    dates = [
-        None if each is None else config.buckets.begin(last + each).astimezone(zone).date()
-        for each in (low, middle, high)
-    ]
-    today = config.buckets.begin(last).astimezone(zone).date()
-    first, middle_day, latest = (
-        "much later" if each is None else _day(each, today) for each in dates
-    )
-    return Decided(f"about {middle_day}", f"Between {first} and {latest}, {simulated}.")
+        figure = f"about {counted(middle, 'more bucket')}"
+        return Decided(figure, f"Between {low} and {most}, {simulated}.")
+    zone = ZoneInfo(buckets.zone_name)
 
+    def day(more: int | None) -> str:
+        """A day in words, with its year where that is not this one."""
+        if more is None:
+            return "much later"
+        today, then = (buckets.begin(each).astimezone(zone) for each in (last, last + more))
+        return f"{then.day} {then:%B}" + ("" if then.year == today.year else f" {then.year}")
 
-def _day(day: date, today: date) -> str:
-    """A day in words, with its year where that is not this one."""
-    return f"{day.day} {day:%B}" + ("" if day.year == today.year else f" {day.year}")
+    return Decided(f"about {day(middle)}", f"Between {day(low)} and {day(high)}, {simulated}.")

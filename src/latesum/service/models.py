@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -19,7 +20,6 @@ from pydantic import (
 )
 
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
-from latesum.campaigns.health import Finding
 from latesum.campaigns.recording import Recorded
 from latesum.campaigns.state import Decision, Event, RecordStatus
 from latesum.campaigns.view import CampaignStatus, OptionView, Status
@@ -30,8 +30,13 @@ _MOST = 10**12
 #: In one upload: more than a year of hours.
 MAX_ROWS = 10_000
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
-Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+
+def _text(longest: int) -> StringConstraints:
+    return StringConstraints(strip_whitespace=True, min_length=1, max_length=longest)
+
+
+Text = Annotated[str, _text(100)]
+Sentence = Annotated[str, _text(1000)]
 
 
 def _number(value: Any) -> Any:
@@ -45,8 +50,8 @@ Number = BeforeValidator(_number)
 Rounds = Annotated[int, Field(ge=0, le=_MOST), Number]
 Total = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False), Number]
 #: A name, or names with shares: "a gift:0.7 free shipping:0.3".
-ShownText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-RegionName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
+ShownText = Annotated[str, _text(1000)]
+RegionName = Annotated[str, _text(64)]
 Flag = Annotated[bool, Field(strict=True)]
 
 
@@ -56,36 +61,27 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _new_campaign() -> dict[str, Any]:
-    """The config of a campaign without its name, which is in the address."""
+def _config_schema(title: str, description: str, names: Iterable[str]) -> dict[str, Any]:
+    """The schema of these fields of the config of a campaign."""
     schema = CampaignConfig.model_json_schema()
-    del schema["properties"]["name"]
-    schema["required"].remove("name")
-    return {**schema, "title": "NewCampaign", "description": "A campaign to set up."}
+    properties = {name: schema["properties"][name] for name in names}
+    return {**schema, "title": title, "description": description, "properties": properties}
 
 
-#: `CampaignConfig.read` checks it, so that it is refused in the same words as elsewhere.
-NewCampaign = Annotated[dict[str, Any], WithJsonSchema(_new_campaign())]
-
-
-def _changes() -> dict[str, Any]:
-    """The config of a campaign that can be changed."""
-    schema = CampaignConfig.model_json_schema()
-    named = {name: schema["properties"][name] for name in CHANGEABLE}
-    for field in named.values():
-        field.pop("default", None)
-    return {
-        "type": "object",
-        "properties": named,
-        "additionalProperties": False,
-        "minProperties": 1,
-        "title": "Changes",
-        "description": "The configuration of a campaign, as for a new one.",
-    }
-
-
-#: Read as the configuration of a new campaign is.
-Changes = Annotated[dict[str, Any], WithJsonSchema(_changes())]
+_new = _config_schema(
+    "NewCampaign",
+    "A campaign to set up.",
+    [name for name in CampaignConfig.model_fields if name != "name"],
+)
+_new["required"].remove("name")
+_changes = _config_schema("Changes", "What to change, as for a new campaign.", CHANGEABLE)
+_changes |= {"minProperties": 1, "required": []}
+for _field in _changes["properties"].values():
+    _field.pop("default", None)
+#: `CampaignConfig.read` checks these, so that they are refused in the same words as elsewhere; the
+#: name of a new campaign is in the address.
+NewCampaign = Annotated[dict[str, Any], WithJsonSchema(_new)]
+Changes = Annotated[dict[str, Any], WithJsonSchema(_changes)]
 
 
 def model_of(record: type, name: str = "", *, without: str = "", **more: Any) -> type[BaseModel]:
@@ -97,20 +93,16 @@ def model_of(record: type, name: str = "", *, without: str = "", **more: Any) ->
         without: Fields that are left out.
         more: Types of fields that are added.
     """
-    hints = {**get_type_hints(record), **more}
-    left_out = without.split()
     described: dict[str, Any] = {
         field: (_described(hint), ...)
-        for field, hint in hints.items()
-        if field not in left_out and not field.startswith("_")
+        for field, hint in {**get_type_hints(record), **more}.items()
+        if field not in without.split() and not field.startswith("_")
     }
     summary = (record.__doc__ or "").split("\n\n")[0]
     return create_model(name or record.__name__, __doc__=summary, **described)
 
 
-@cache
-def _plain_model(record: type) -> type[BaseModel]:
-    return model_of(record)
+_plain_model = cache(model_of)
 
 
 def _described(hint: Any) -> Any:
@@ -119,13 +111,13 @@ def _described(hint: Any) -> Any:
         return float | None
     if isinstance(hint, type) and (hasattr(hint, "_fields") or is_dataclass(hint)):
         return _plain_model(hint)
-    origin, inner = get_origin(hint), get_args(hint)
+    origin, inner = get_origin(hint), tuple(map(_described, get_args(hint)))
     if origin in (list, dict):
-        return origin[tuple(map(_described, inner))]
+        return origin[inner]
     if origin is UnionType or origin is Union:
-        return Union[tuple(map(_described, inner))]  # noqa: UP007 - of types that are made here
+        return Union[inner]  # noqa: UP007 - of types that are made here
     if origin is tuple and inner[-1] is Ellipsis:
-        return list.__class_getitem__(_described(inner[0]))
+        return list.__class_getitem__(inner[0])
     return hint
 
 
@@ -136,18 +128,12 @@ def list_of(field: str, model: type[BaseModel], **more: Any) -> type[BaseModel]:
     return create_model(f"{model.__name__}s", **described)
 
 
-FindingLine = _plain_model(Finding)
+#: What a list has of a campaign, beside the names of its options.
+LINE = ("name", "state", "headline", "policy", "every", "alarm", "health")
+_left_out = " ".join(field.name for field in fields(Status) if field.name not in LINE)
 StatusAnswer = model_of(Status, alarm=str | None)
 CampaignLine = model_of(
-    Status,
-    "CampaignLine",
-    without=" ".join(
-        field.name
-        for field in fields(Status)
-        if field.name not in ("name", "state", "headline", "policy", "every", "health")
-    ),
-    alarm=str | None,
-    options=list[str],
+    Status, "CampaignLine", without=_left_out, alarm=str | None, options=list[str]
 )
 CampaignList = list_of("campaigns", CampaignLine, total=int)
 OptionAnswer = model_of(
@@ -166,6 +152,7 @@ RowAnswer = model_of(Recorded, "RowAnswer", row=int)
 BulkAnswer = list_of("rows", RowAnswer, written=bool, ignored=list[str], notes=list[str])
 EstimatesAnswer = list_of("estimates", _plain_model(OptionView), level=float, unit=str)
 HistoryAnswer = list_of("events", model_of(Event, "HistoryEvent", sentence=str), more=bool)
+ExplanationAnswer = create_model("ExplanationAnswer", sentences=(list[str], ...))
 
 
 class CampaignAnswer(BaseModel):
@@ -236,9 +223,6 @@ class RefusedRows(ErrorAnswer):
     """Nothing was written; the verdicts say because of which rows."""
 
     rows: list[dict[str, Any]] = Field(description="As in an answer to rows that were taken.")
-
-
-ExplanationAnswer = create_model("ExplanationAnswer", sentences=(list[str], ...))
 
 
 class ActionBody(Body):

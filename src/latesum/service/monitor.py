@@ -9,7 +9,6 @@ and nothing is queued.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import json
 from collections.abc import Sequence
@@ -28,8 +27,8 @@ from latesum.service.webhooks import Poster, Webhook, Webhooks
 
 #: Seconds between two campaigns: those who wait for an answer come first.
 _PAUSE = 0.02
-#: Findings about the store and not about a campaign: said of the first campaign only.
-_OF_STORE = ("store nearly full",)
+#: A finding about the store and not about a campaign: said of the first campaign only.
+_OF_STORE = "store nearly full"
 
 
 class Delivered(NamedTuple):
@@ -53,11 +52,8 @@ def message(before: Delivered | None, status: Status, site: str | None) -> dict[
     """
     now = present(status)
     known = Delivered([], now.winner, now.over) if before is None else before
-    new = [
-        each
-        for each in status.health
-        if each.code in now.findings and each.code not in known.findings
-    ]
+    codes = set(now.findings) - set(known.findings)
+    new = [each for each in status.health if each.code in codes]
     said = [each.sentence for each in new]
     if known.findings and not now.findings:
         said.append("All is well again.")
@@ -73,7 +69,7 @@ def message(before: Delivered | None, status: Status, site: str | None) -> dict[
         "health": glance_at(status),
         "winner": status.winner,
         "new": plain(new),
-        "text": " ".join(str(each) for each in said),
+        "text": " ".join(said),
         "link": None if site is None else f"{site}/campaigns/{status.name}",
     }
 
@@ -84,27 +80,16 @@ class Monitor:
     def __init__(
         self, campaigns: CampaignCache, webhooks: Webhooks, poster: Poster, thread: Executor
     ) -> None:
-        self._campaigns = campaigns
-        self._webhooks = webhooks
-        self._poster = poster
-        self._thread = thread
-        self._task: asyncio.Task[None] | None = None
+        self._campaigns, self._webhooks = campaigns, webhooks
+        self._poster, self._thread = poster, thread
 
-    def start(self) -> None:
-        """Begin, in the loop that answers requests."""
-        self._task = asyncio.create_task(self._watch())
-
-    async def stop(self) -> None:
-        """End, wherever it is."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-
-    async def _watch(self) -> None:
+    async def watch(self) -> None:
+        """Look after every campaign, and tell every webhook what has changed, until cancelled."""
         while True:
             try:
-                await self.poll()
+                statuses = await self._campaigns.statuses(of_any_age=False, pause=_PAUSE)
+                if not self._campaigns.store.read_only:
+                    await self.tell(statuses)
             except (DBAPIError, TimeoutError, Refused) as error:
                 # The store fails or the service is busy; those who ask for something hear of it.
                 LOGGER.debug("campaigns cannot be looked after just now", exc_info=error)
@@ -112,45 +97,31 @@ class Monitor:
                 LOGGER.error("campaigns cannot be looked after", exc_info=error)
             await asyncio.sleep(self._campaigns.configuration.watch_every)
 
-    async def poll(self) -> None:
-        """Look after every campaign once, and tell every webhook what has changed."""
-        statuses = await self._campaigns.statuses(of_any_age=False, pause=_PAUSE)
-        if not self._campaigns.store.read_only:
-            await self.tell(statuses)
-
     async def tell(self, statuses: Sequence[Status]) -> None:
         """Tell every webhook what has changed since it last took a message."""
         loop = asyncio.get_running_loop()
         webhooks = await loop.run_in_executor(self._thread, self._webhooks.all)
-        shown = [
-            each
-            if place == 0
-            else replace(each, health=[f for f in each.health if f.code not in _OF_STORE])
-            for place, each in enumerate(statuses)
+        others = [
+            replace(each, health=[finding for finding in each.health if finding.code != _OF_STORE])
+            for each in statuses[1:]
         ]
+        shown = [*statuses[:1], *others]
         await asyncio.gather(*(self._tell(webhook, shown) for webhook in webhooks))
 
     async def _tell(self, webhook: Webhook, statuses: Sequence[Status]) -> None:
         before = {name: Delivered(*each) for name, each in json.loads(webhook.delivered).items()}
         delivered = {each.name: before[each.name] for each in statuses if each.name in before}
         for status in statuses:
-            if before.get(status.name) == present(status):
-                continue
-            body = message(before.get(status.name), status, self._campaigns.configuration.site)
-            if body is not None and not await self._poster.post(
-                webhook, {**_stamp(webhook, body), **body}
-            ):
-                break  # the receiver is down: what is left is delivered next time
-            delivered[status.name] = present(status)
+            last, now = before.get(status.name), present(status)
+            body = message(last, status, self._campaigns.configuration.site)
+            if last != now and body is not None:
+                # The id is the same when a message is sent again.
+                which = json.dumps([webhook.id, webhook.delivered, body], sort_keys=True)
+                id = hashlib.sha256(which.encode()).hexdigest()[:32]
+                at = datetime.now(UTC).isoformat(timespec="seconds")
+                if await self._poster.post(webhook, {"id": id, "at": at, **body}) is not None:
+                    break  # the receiver is down: what is left is delivered next time
+            delivered[status.name] = now
         if delivered != before:
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(
-                self._thread, self._webhooks.keep_delivered, webhook, json.dumps(delivered)
-            )
-
-
-def _stamp(webhook: Webhook, body: dict[str, Any]) -> dict[str, str]:
-    """The id of a message, which is the same when it is sent again, and the time."""
-    which = json.dumps([webhook.id, webhook.delivered, body], sort_keys=True)
-    id = hashlib.sha256(which.encode()).hexdigest()[:32]
-    return {"id": id, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+            loop, keep = asyncio.get_running_loop(), self._webhooks.keep_delivered
+            await loop.run_in_executor(self._thread, keep, webhook, json.dumps(delivered))

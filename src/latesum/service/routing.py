@@ -18,8 +18,7 @@ from latesum.service.errors import ClientLeft, Refused
 from latesum.service.tokens import Scope, Token
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-_MARK = "_latesum_scope"
-_LONG = "_latesum_long"
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 #: Requests of one token at once that may take long, such as statuses.
 MAX_LONG_REQUESTS = 16
 
@@ -30,12 +29,11 @@ def needs(scope: Scope, *, long: bool = False) -> Callable[[Handler], Handler]:
     Args:
         scope: The least scope.
         long: Whether it only looks and may take long, so that it ends when its client leaves. (A
-            record or an act that was begun is brought to its end.)
+            record or an action that was begun is brought to its end.)
     """
 
     def mark(handler: Handler) -> Handler:
-        setattr(handler, _MARK, scope)
-        setattr(handler, _LONG, long)
+        handler.__dict__.update(scope=scope, long=long)
         return handler
 
     return mark
@@ -43,7 +41,7 @@ def needs(scope: Scope, *, long: bool = False) -> Callable[[Handler], Handler]:
 
 def scope_of(handler: Callable[..., Any]) -> Scope:
     """What a token must be allowed to do."""
-    return getattr(handler, _MARK, "admin")
+    return getattr(handler, "scope", "admin")
 
 
 class ScopedRoute(APIRoute):
@@ -56,92 +54,85 @@ class ScopedRoute(APIRoute):
         settings["generate_unique_id_function"] = lambda route: route.name
         super().__init__(path, endpoint, **settings)
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handle:
         """The handler, behind the check."""
-        handle = super().get_route_handler()
-        needed = scope_of(self.endpoint)
-        is_open = self.path == "/livez"
-        is_long = getattr(self.endpoint, _LONG, False)
+        handle, needed = super().get_route_handler(), scope_of(self.endpoint)
+        is_long = getattr(self.endpoint, "long", False)
 
         async def guarded(request: Request) -> Response:
-            token: Token | None = request.scope.get("token")
-            if not is_open:
-                if token is None:
-                    raise Refused(401, "a token is needed.")
-                if not token.may(needed):
-                    raise Refused(
-                        403, f"this needs a token of scope {needed}; yours is for {token.scope}."
-                    )
-            if not is_long or token is None:
+            if self.path == "/livez":
                 return await handle(request)
-            long = request.app.state.long_requests
-            if long[token.id] >= MAX_LONG_REQUESTS:
+            token: Token | None = request.scope.get("token")
+            if token is None:
+                raise Refused(401, "a token is needed.")
+            if not token.may(needed):
+                raise Refused(
+                    403, f"this needs a token of scope {needed}; yours is for {token.scope}."
+                )
+            if not is_long:
+                return await handle(request)
+            under_way = request.app.state.long_requests
+            if under_way[token.id] >= MAX_LONG_REQUESTS:
                 raise Refused(
                     429, "too many of your requests are under way; try again.", retry_after="1"
                 )
-            long[token.id] += 1
+            under_way[token.id] += 1
             try:
-                return await while_wanted(request, handle)
+                return await _while_wanted(request, handle)
             finally:
-                long[token.id] -= 1
+                under_way[token.id] -= 1
 
         return guarded
 
 
+async def _while_wanted(request: Request, handle: Handle) -> Response:
+    """Handle a request while its client waits; what is queued for a thread is taken back."""
+
+    async def until_gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    try:
+        await request.body()  # what comes after it is that the client has left
+    except ClientDisconnect:
+        raise ClientLeft from None
+    tasks = handling, _ = asyncio.create_task(handle(request)), asyncio.create_task(until_gone())
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not handling.done():
+            raise ClientLeft
+        return handling.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
 def send(content: Any, status: int = 200, **headers: str) -> Response:
-    """An answer in JSON: records become objects; of a list of options see `model_of`."""
+    """An answer in JSON: records become objects."""
     text = content if isinstance(content, str) else json.dumps(plain(content), ensure_ascii=False)
     named = {key.replace("_", "-"): value for key, value in headers.items()}
     return Response(text.encode(), status, named, "application/json")
 
 
-async def while_wanted(
-    request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
-) -> Response:
-    """Handle a request while its client waits; what is queued for a thread is taken back."""
-    try:
-        await request.body()  # what comes after it is that the client has left
-    except ClientDisconnect:
-        raise ClientLeft from None
-    handling = asyncio.create_task(handle(request))
-    watching = asyncio.create_task(_until_gone(request))
-    try:
-        await asyncio.wait((handling, watching), return_when=asyncio.FIRST_COMPLETED)
-        if not handling.done():
-            raise ClientLeft
-        return handling.result()
-    finally:
-        for task in (handling, watching):
-            task.cancel()
-        await asyncio.wait((handling, watching))
-
-
-async def _until_gone(request: Request) -> None:
-    """Wait until the client of a request, whose body was read, has left."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
 # These are async only because FastAPI would hand anything else over to a thread.
 
 
-async def token_of(request: Request) -> Token:
-    """Who asks."""
+async def _token(request: Request) -> Token:
     return cast(Token, request.scope["token"])
 
 
-async def campaigns_of(request: Request) -> CampaignCache:
-    """All campaigns of the service."""
+async def _campaigns(request: Request) -> CampaignCache:
     return cast(CampaignCache, request.app.state.campaigns)
 
 
-async def campaign_of(
+async def _campaign(
     request: Request, campaign: Annotated[str, Path(pattern=NAME_PATTERN)]
 ) -> CachedCampaign:
     """The campaign that is named in the address."""
-    return await (await campaigns_of(request)).of(campaign)
+    return await (await _campaigns(request)).of(campaign)
 
 
-NamedCampaign = Annotated[CachedCampaign, Depends(campaign_of)]
-AllCampaigns = Annotated[CampaignCache, Depends(campaigns_of)]
-Who = Annotated[Token, Depends(token_of)]
+NamedCampaign = Annotated[CachedCampaign, Depends(_campaign)]
+AllCampaigns = Annotated[CampaignCache, Depends(_campaigns)]
+Who = Annotated[Token, Depends(_token)]

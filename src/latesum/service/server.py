@@ -6,6 +6,7 @@ connections than there are files for. Limits per address are a proxy's task.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import logging
@@ -103,20 +104,18 @@ def _load(served: Served, address: tuple[str, int]) -> Any:
     # What was imported stays: to look through it again and again costs every request.
     gc.collect()
     gc.freeze()
-    threading.Thread(target=_announce, args=(served, address), daemon=True).start()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    for work in (functools.partial(_announce, served, address), _end_with_parent):
+        threading.Thread(target=work, daemon=True).start()
     return app
 
 
 def _announce(served: Served, address: tuple[str, int]) -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address[0], address[0])
     while True:
-        try:
+        with contextlib.suppress(OSError):
             socket.create_connection((host, address[1]), timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.02)
-    served.announce()
+            return served.announce()
+        time.sleep(0.02)
 
 
 def _end_with_parent() -> None:
@@ -139,6 +138,6 @@ def _connections() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     if limit == resource.RLIM_INFINITY or limit >= needed:
         return MAX_CONNECTIONS
-    room = max(1, limit - _OTHER_FILES)
-    log("few connections", logging.WARNING, connections=room, open_files=limit)
-    return room
+    found = max(1, limit - _OTHER_FILES)
+    log("few connections", logging.WARNING, connections=found, open_files=limit)
+    return found

@@ -1,10 +1,9 @@
 """Webhooks: where changes of health are sent, by signed requests.
 
-Addresses are checked when they are set and again when they are used.
-
 An address is https and public. One in a network that the operator of the service has listed may be
-private, and http. What a name stands for is looked up for every sending, and the connection goes to
-the address that was checked: a name that means another address a moment later changes nothing.
+private, and http. It is checked when it is set and again when it is used: what a name stands for is
+looked up for every message, and the connection goes to the address that was checked. A name that
+means another address a moment later changes nothing.
 """
 
 from __future__ import annotations
@@ -20,36 +19,33 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar
+from datetime import datetime
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from sqlalchemy import insert, select, update
 
 from latesum import _extras
-from latesum._checks import InvalidInput, known_name, shortened
+from latesum._checks import InvalidInput, known_name
 from latesum.campaigns import database
 from latesum.campaigns.store import Store
 from latesum.service.configuration import Network
 from latesum.service.logs import log
-
-T = TypeVar("T")
+from latesum.service.tokens import check_name, now_text, writing
 
 MAX_WEBHOOKS = 50
 _MAX_ADDRESS = 2000
 #: Seconds that a receiver may take.
 MAX_SECONDS = 10.0
-_NAME = re.compile(r"[\w.@ -]{1,64}")
-_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}")
 #: Addresses that Python's own lists call public in some versions: NAT64, site-local, documentation,
 #: and one at which a cloud tells its machines their secrets.
 _NOT_PUBLIC = [
     ipaddress.ip_network(each)
     for each in ("64:ff9b::/96", "fec0::/10", "3fff::/20", "192.0.0.0/24")
 ]
-_webhooks = database.webhooks
+_column = database.webhooks.c
 
 
 class Webhook(NamedTuple):
@@ -85,62 +81,47 @@ class Webhooks:
     """
 
     def __init__(self, store: Store, networks: Sequence[Network] = ()) -> None:
-        self._engine = store.engine
+        self._store = store
         self._networks = networks
 
     def new(self, name: str, address: str, *, by: str) -> Webhook:
         """Send alerts to an address from now on."""
-        if not _NAME.fullmatch(name) or not name.strip():
-            raise InvalidInput(
-                "a webhook's name is up to 64 letters, digits, spaces, dots and dashes, not "
-                f"{shortened(name)!r}."
-            )
+        name = check_name(name, "webhook")
         check_address(address, self._networks)
         if len(self.all()) >= MAX_WEBHOOKS:
             raise InvalidInput(f"there are {MAX_WEBHOOKS} webhooks already; remove one first.")
-        row = {
-            "id": secrets.token_hex(4),
-            "name": name.strip(),
-            "address": address,
-            "secret": secrets.token_urlsafe(32),
-            "created_at": datetime.now(UTC).isoformat(timespec="microseconds"),
-            "created_by": by[:64],
-            "delivered": "{}",
-        }
-        with self._engine.connect().execution_options(latesum_write=True) as connection:
-            connection.execute(insert(_webhooks).values(**row))
-            connection.commit()
-        return next(each for each in self.all() if each.id == row["id"])
+        made = (secrets.token_hex(4), name, address, secrets.token_urlsafe(32), now_text(), by[:64])
+        with writing(self._store) as connection:
+            row = dict(zip(Webhook._fields, (*made, "{}"), strict=True))
+            connection.execute(insert(database.webhooks).values(**row))
+        return _read(made)
 
     def all(self) -> list[Webhook]:
         """The webhooks that were not removed, oldest first."""
-        query = select(_webhooks).where(_webhooks.c.removed_at.is_(None))
-        with self._engine.connect() as connection:
-            rows = connection.execute(query.order_by(_webhooks.c.created_at, _webhooks.c.id))
-            return [webhook_of_row(row) for row in rows]
+        columns = [_column[name] for name in Webhook._fields]
+        query = select(*columns).where(_column.removed_at.is_(None))
+        with self._store.engine.connect() as connection:
+            rows = connection.execute(query.order_by(_column.created_at, _column.id))
+            return [_read(row) for row in rows]
 
     def remove(self, id: str) -> None:
         """Send nothing more there."""
         known_name(id, [each.id for each in self.all()], "webhook")
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        with self._engine.connect().execution_options(latesum_write=True) as connection:
-            connection.execute(update(_webhooks).where(_webhooks.c.id == id).values(removed_at=now))
-            connection.commit()
+        self._update(_column.id == id, removed_at=now_text())
 
     def keep_delivered(self, webhook: Webhook, delivered: str) -> None:
         """Keep what a webhook has taken, unless another service has delivered more."""
-        its = (_webhooks.c.id == webhook.id, _webhooks.c.delivered == webhook.delivered)
-        with self._engine.connect().execution_options(latesum_write=True) as connection:
-            connection.execute(update(_webhooks).where(*its).values(delivered=delivered))
-            connection.commit()
+        its = (_column.id == webhook.id, _column.delivered == webhook.delivered)
+        self._update(*its, delivered=delivered)
+
+    def _update(self, *its: Any, **values: str) -> None:
+        with writing(self._store) as connection:
+            connection.execute(update(database.webhooks).where(*its).values(**values))
 
 
-def webhook_of_row(row: Any) -> Webhook:
-    """A webhook as the database has it."""
-    created = datetime.fromisoformat(row.created_at)
-    return Webhook(
-        row.id, row.name, row.address, row.secret, created, row.created_by, row.delivered
-    )
+def _read(row: Any) -> Webhook:
+    found = Webhook(*row)
+    return found._replace(created_at=datetime.fromisoformat(row[4]))
 
 
 def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult:
@@ -164,7 +145,7 @@ def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult
     try:
         literal = ipaddress.ip_address(host)
     except ValueError:
-        if not _HOST.fullmatch(host):
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,253}", host):
             raise InvalidInput(f"{wrong}; a host has letters, digits, dots and dashes.") from None
         return parts
     _check_ip(literal, parts.scheme, networks)
@@ -186,27 +167,22 @@ def resolve(parts: SplitResult, networks: Sequence[Network] = ()) -> str:
 
 
 def _check_ip(
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
-    scheme: str,
-    networks: Sequence[Network],
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address, scheme: str, networks: Sequence[Network]
 ) -> None:
     plain = getattr(address, "ipv4_mapped", None) or address
     if any(plain.version == network.version and plain in network for network in networks):
         return
-    if not plain.is_global or plain.is_multicast or plain.is_reserved or _is_special(plain):
+    special = plain.is_multicast or plain.is_reserved
+    special |= any(plain.version == each.version and plain in each for each in _NOT_PUBLIC)
+    if isinstance(plain, ipaddress.IPv6Address):  # these stand for other addresses
+        special |= plain.sixtofour is not None or plain.teredo is not None
+    if special or not plain.is_global:
         raise InvalidInput(
             f"alerts are not sent to {plain}, which is not a public address; list its network with "
             "--webhook-network if it is meant."
         )
     if scheme != "https":
         raise InvalidInput("alerts are sent over https only.")
-
-
-def _is_special(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address stands for another one, as of 6to4 and Teredo, or is listed."""
-    listed = any(address.version == each.version and address in each for each in _NOT_PUBLIC)
-    six = isinstance(address, ipaddress.IPv6Address) and (address.sixtofour or address.teredo)
-    return listed or bool(six)
 
 
 def signature(secret: str, timestamp: str, body: str) -> str:
@@ -223,35 +199,30 @@ class Poster:
     """Sends messages to webhooks, to the addresses that were checked and nowhere else."""
 
     def __init__(self, networks: Sequence[Network], thread: Executor) -> None:
-        self._networks = networks
-        self._thread = thread
+        self._networks, self._thread = networks, thread
         self._certificates: Any = None
 
-    async def post(self, webhook: Webhook, body: dict[str, Any]) -> bool:
-        """Send a message; whether it was taken. What was wrong is in the log."""
-        problem = await self.problem(webhook, body)
+    async def post(self, webhook: Webhook, body: dict[str, Any]) -> str | None:
+        """Send a message; None if it was taken, otherwise what was wrong, which is logged."""
+        try:
+            async with asyncio.timeout(MAX_SECONDS):
+                problem = await self._post(webhook, json.dumps(body, ensure_ascii=False))
+        except InvalidInput as refused:
+            problem = str(refused)
+        except Exception as error:  # whatever a receiver does must not end the sending
+            problem = type(error).__name__
         level = logging.INFO if problem is None else logging.WARNING
         event = "alert sent" if problem is None else "alert not sent"
         log(event, level, alert=body.get("id"), webhook=webhook.id, problem=problem)
-        return problem is None
-
-    async def problem(self, webhook: Webhook, body: dict[str, Any]) -> str | None:
-        """Send a message; None if it was taken, otherwise what was wrong."""
-        try:
-            async with asyncio.timeout(MAX_SECONDS):
-                return await self._post(webhook, json.dumps(body, ensure_ascii=False))
-        except InvalidInput as refused:
-            return str(refused)
-        except Exception as error:  # whatever a receiver does must not end the sending
-            return type(error).__name__
+        return problem
 
     async def _post(self, webhook: Webhook, body: str) -> str | None:
         httpx = _extras.require("httpx", "server")
+        in_thread = functools.partial(asyncio.get_running_loop().run_in_executor, self._thread)
         parts = check_address(webhook.address, self._networks)
-        ip = await self._in_thread(resolve, parts, self._networks)
-        shown = f"[{ip}]" if ":" in ip else ip
+        ip = await in_thread(resolve, parts, self._networks)
         port = f":{parts.port}" if parts.port else ""
-        target = parts._replace(netloc=shown + port, fragment="").geturl()
+        netloc = (f"[{ip}]" if ":" in ip else ip) + port
         timestamp = str(int(time.time()))
         headers = {
             "Host": parts.netloc,
@@ -260,28 +231,23 @@ class Poster:
             "X-Latesum-Timestamp": timestamp,
             "X-Latesum-Signature": signature(webhook.secret, timestamp, body),
         }
-        sni = {"sni_hostname": parts.hostname} if parts.scheme == "https" else {}
         if self._certificates is None:  # reading all of them takes longer than a decision may wait
-            self._certificates = await self._in_thread(
-                functools.partial(httpx.create_ssl_context, trust_env=False)
-            )
+            create = functools.partial(httpx.create_ssl_context, trust_env=False)
+            self._certificates = await in_thread(create)
         # No proxy and no variables of the environment: it goes where it was checked to go.
-        async with (
-            httpx.AsyncClient(
-                timeout=MAX_SECONDS,
-                follow_redirects=False,
-                trust_env=False,
-                verify=self._certificates,
-            ) as client,
-            client.stream(
-                "POST", target, content=body.encode(), headers=headers, extensions=sni
-            ) as answer,
-        ):
+        connection = httpx.AsyncClient(
+            timeout=MAX_SECONDS, follow_redirects=False, trust_env=False, verify=self._certificates
+        )
+        sent = connection.stream(
+            "POST",
+            parts._replace(netloc=netloc, fragment="").geturl(),
+            content=body.encode(),
+            headers=headers,
+            extensions={"sni_hostname": parts.hostname} if parts.scheme == "https" else {},
+        )
+        async with connection, sent as answer:
             status = int(answer.status_code)  # the body is not read: it may never end
         if 200 <= status < 300:
             return None
         redirect = ": redirects are not followed" if 300 <= status < 400 else ""
         return f"it answered {status}{redirect}"
-
-    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import Field, StringConstraints
@@ -14,9 +13,8 @@ from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import Body, Text, list_of, model_of
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
 from latesum.service.tokens import Scope, Session, Sessions, Token, Tokens
-from latesum.service.webhooks import Poster, Webhook, Webhooks
+from latesum.service.webhooks import Webhook, Webhooks
 
-T = TypeVar("T")
 router = APIRouter(
     prefix="/v1",
     route_class=ScopedRoute,
@@ -29,27 +27,29 @@ Id = Annotated[str, Path(max_length=16, description="An id from the list.")]
 class NewToken(Body):
     """A token to make."""
 
-    name: Text = Field(description="Whose it is; acts are signed with it.")
+    name: Text = Field(description="Whose it is; actions are signed with it.")
     scope: Scope
 
 
+class NewWebhook(Body):
+    """Where alerts are to be sent."""
+
+    name: Text
+    address: Annotated[str, StringConstraints(min_length=1, max_length=2000)] = Field(
+        description="https, and public unless its network is listed.",
+        examples=["https://hooks.example.com/latesum"],
+    )
+
+
 TokenLine = model_of(Token)
-SessionLine = model_of(Session)
 WebhookLine = model_of(Webhook, without="secret delivered")
-
-
-async def _run(
-    campaigns: CampaignCache, work: Callable[..., T], *arguments: Any, write: bool = False
-) -> T:
-    workers = campaigns.workers
-    return await workers.run(workers.writers if write else workers.readers, work, *arguments)
 
 
 @router.get("/tokens", response_model=list_of("tokens", TokenLine))
 @needs("admin")
 async def list_tokens(campaigns: AllCampaigns) -> Response:
     """All tokens there have been, oldest first."""
-    return send({"tokens": await _run(campaigns, Tokens(campaigns.store).all)})
+    return send({"tokens": await campaigns.read(Tokens(campaigns.store).all)})
 
 
 @router.post("/tokens", status_code=201, response_model=model_of(Token, "TokenMade", secret=str))
@@ -57,8 +57,8 @@ async def list_tokens(campaigns: AllCampaigns) -> Response:
 async def make_token(new: NewToken, campaigns: AllCampaigns) -> Response:
     """Make a token. Its secret is in this answer and nowhere else."""
     tokens = Tokens(campaigns.store)
-    secret = await _run(campaigns, tokens.new, new.name, new.scope, write=True)
-    made = await _run(campaigns, tokens.find, secret)
+    secret = await campaigns.write(tokens.new, new.name, new.scope)
+    made = await campaigns.read(tokens.find, secret)
     assert made is not None
     return send({**made._asdict(), "secret": secret}, 201)
 
@@ -70,16 +70,16 @@ async def revoke_token(id: Id, who: Who, campaigns: AllCampaigns) -> Response:
     if id == who.id:
         raise Refused(409, "this is the token you are using; revoke it with another one.")
     tokens = Tokens(campaigns.store)
-    if id not in {each.id for each in await _run(campaigns, tokens.all) if not each.revoked_at}:
+    if id not in {each.id for each in await campaigns.read(tokens.all) if not each.revoked_at}:
         raise Refused(404, "there is no such token, or it was revoked before.")
-    return send(await _run(campaigns, tokens.revoke, id, write=True))
+    return send(await campaigns.write(tokens.revoke, id))
 
 
-@router.get("/sessions", response_model=list_of("sessions", SessionLine))
+@router.get("/sessions", response_model=list_of("sessions", model_of(Session)))
 @needs("admin")
 async def list_sessions(campaigns: AllCampaigns) -> Response:
     """Who has logged in to the page."""
-    return send({"sessions": await _run(campaigns, Sessions(campaigns.store).all)})
+    return send({"sessions": await campaigns.read(Sessions(campaigns.store).all)})
 
 
 @router.post("/sessions/{id}/end", responses=documented(404), status_code=204, response_model=None)
@@ -87,19 +87,9 @@ async def list_sessions(campaigns: AllCampaigns) -> Response:
 async def end_session(id: Id, campaigns: AllCampaigns) -> None:
     """Log someone out."""
     sessions = Sessions(campaigns.store)
-    if id not in {each.id for each in await _run(campaigns, sessions.all)}:
+    if id not in {each.id for each in await campaigns.read(sessions.all)}:
         raise Refused(404, "there is no such session; it may have ended.")
-    await _run(campaigns, sessions.end, id, write=True)
-
-
-class NewWebhook(Body):
-    """Where alerts are to be sent."""
-
-    name: Text
-    address: Annotated[str, StringConstraints(min_length=1, max_length=2000)] = Field(
-        description="https, and public unless its network is listed.",
-        examples=["https://hooks.example.com/latesum"],
-    )
+    await campaigns.write(sessions.end, id)
 
 
 def webhooks_of(campaigns: CampaignCache) -> Webhooks:
@@ -117,7 +107,7 @@ def _line(webhook: Webhook) -> dict[str, Any]:
 @needs("admin")
 async def list_webhooks(campaigns: AllCampaigns) -> Response:
     """Where alerts are sent."""
-    found = await _run(campaigns, webhooks_of(campaigns).all)
+    found = await campaigns.read(webhooks_of(campaigns).all)
     return send({"webhooks": [_line(each) for each in found]})
 
 
@@ -129,11 +119,8 @@ async def list_webhooks(campaigns: AllCampaigns) -> Response:
 @needs("admin")
 async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> Response:
     """Send alerts to an address from now on. The secret that signs them is in this answer alone."""
-
-    def make() -> Webhook:
-        return webhooks_of(campaigns).new(new.name, new.address, by=who.name)
-
-    made = await _run(campaigns, make, write=True)
+    make = webhooks_of(campaigns).new
+    made = await campaigns.write(make, new.name, new.address, by=who.name)
     return send({**_line(made), "secret": made.secret}, 201)
 
 
@@ -144,23 +131,21 @@ async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> Re
 async def remove_webhook(id: Id, campaigns: AllCampaigns) -> None:
     """Send nothing more there."""
     webhook = await _find(campaigns, id)
-    await _run(campaigns, webhooks_of(campaigns).remove, webhook.id, write=True)
+    await campaigns.write(webhooks_of(campaigns).remove, webhook.id)
 
 
 @router.post("/webhooks/{id}/test", responses=documented(404, 409), status_code=204)
 @needs("admin")
 async def test_webhook(id: Id, campaigns: AllCampaigns, request: Request) -> None:
     """Send a message there, to see whether it arrives; 409 says why it did not."""
-    poster: Poster = request.app.state.poster
-    message = {"text": "This is a test of latesum's alerts."}
-    problem = await poster.problem(await _find(campaigns, id), message)
+    webhook, text = await _find(campaigns, id), "This is a test of latesum's alerts."
+    problem = await request.app.state.poster.post(webhook, {"text": text})
     if problem is not None:
         raise Refused(409, f"the message did not arrive: {problem.rstrip('.')}.")
 
 
 async def _find(campaigns: CampaignCache, id: str) -> Webhook:
-    there = await _run(campaigns, webhooks_of(campaigns).all)
-    found = next((each for each in there if each.id == id), None)
-    if found is None:
+    found = [each for each in await campaigns.read(webhooks_of(campaigns).all) if each.id == id]
+    if not found:
         raise Refused(404, "there is no such webhook; it may have been removed.")
-    return found
+    return found[0]

@@ -39,7 +39,7 @@ router = APIRouter(
     tags=["campaigns"],
     responses=documented(*ON_ANY_ROUTE),
 )
-Level = Annotated[float, Query(ge=0.5, le=0.999, description="How sure the intervals are.")]
+Level = Annotated[float, Query(ge=0.5, le=0.999, description="The confidence level of intervals.")]
 RegionQuery = Annotated[
     str, Query(min_length=1, max_length=64, description="The region, in a campaign that has some.")
 ]
@@ -62,17 +62,11 @@ async def list_campaigns(
     """The campaigns, those with alarms first, then those with warnings, and the newest first."""
     found = select(await campaigns.statuses(archived=archived), search, state, health)
     lines = [
-        {
-            **{name: getattr(each, name) for name in _LINE},
-            "options": [option.name for option in each.options],
-        }
+        {name: getattr(each, name) for name in models.LINE}
+        | {"options": [option.name for option in each.options]}
         for each in found[offset : offset + limit]
     ]
     return send({"campaigns": lines, "total": len(found)})
-
-
-#: What a list has of a campaign, beside the names of its options.
-_LINE = ("name", "state", "headline", "policy", "every", "alarm", "health")
 
 
 @router.put("/{campaign}", responses={201: {"model": models.CampaignAnswer}, **documented(409)})
@@ -84,9 +78,9 @@ async def create_campaign(
     response: Response,
 ) -> models.CampaignAnswer:
     """Set up a campaign: 201 if it is new, 200 if it is there and just the same."""
-    made = await campaigns.workers.run(campaigns.workers.writers, _create, campaigns, campaign, new)
+    made = await campaigns.write(_create, campaigns, campaign, new)
     response.status_code = 201 if made else 200
-    return await _answer(await campaigns.of(campaign))
+    return await show_campaign(await campaigns.of(campaign))
 
 
 def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
@@ -119,10 +113,6 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
 @needs("read")
 async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
     """What a campaign is set up with, with all changes."""
-    return await _answer(cached)
-
-
-async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
     stored, config = cached.campaign.stored, await cached.read(cached.reader.current_config)
     return models.CampaignAnswer(
         name=stored.name,
@@ -132,14 +122,13 @@ async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
     )
 
 
-@router.get(
-    "/{campaign}/option",
-    response_model=models.OptionAnswer,
-    responses={
-        304: {"description": "The option is the one whose ETag was sent in If-None-Match."},
-        **documented(404, 409),
-    },
-)
+_MAY_BE_KEPT = {
+    304: {"description": "It is what was answered with the ETag that was sent in If-None-Match."},
+    **documented(404, 409),
+}
+
+
+@router.get("/{campaign}/option", response_model=models.OptionAnswer, responses=_MAY_BE_KEPT)
 @needs("read")
 async def option(
     cached: NamedCampaign,
@@ -158,45 +147,37 @@ async def option(
         answer = await cached.option_now()
     else:
         ahead = who.may("operate")
-        found, _ = await cached.write(cached.decide, bucket, region or "", ahead=ahead)
-        answer = found[0]
-    return _sent(cached, request, answer.content, answer)
+        answers, _ = await cached.write(cached.decide, bucket, region or "", ahead=ahead)
+        answer = answers[0]
+    return _sent(cached, request, answer)
 
 
-@router.get(
-    "/{campaign}/options",
-    response_model=models.OptionsAnswer,
-    responses={
-        304: {"description": "The options are those whose ETag was sent in If-None-Match."},
-        **documented(404, 409),
-    },
-)
+@router.get("/{campaign}/options", response_model=models.OptionsAnswer, responses=_MAY_BE_KEPT)
 @needs("read")
 async def options(
     cached: NamedCampaign, request: Request, who: Who, bucket: Bucket | None = None
 ) -> Response:
     """The option to show in every region, now or in a bucket; the answer stays the same."""
     answers, _ = await cached.write(cached.decide, bucket, None, ahead=who.may("operate"))
-    found = [each.content for each in answers]
-    named = {name: found[0][name] for name in ("campaign", "bucket", "label")}
+    first = answers[0]
+    named = {name: first.content[name] for name in ("campaign", "bucket", "label")}
+    content = {**named, "options": [each.content for each in answers]}
     tag = '"' + "-".join(each.tag.strip('"') for each in answers) + '"'
-    return _sent(cached, request, {**named, "options": found}, answers[0]._replace(tag=tag))
+    return _sent(cached, request, OptionAnswer(content, tag, first.ends))
 
 
-def _sent(
-    cached: CachedCampaign, request: Request, content: dict[str, Any], answer: OptionAnswer
-) -> Response:
+def _sent(cached: CachedCampaign, request: Request, answer: OptionAnswer) -> Response:
     """An answer that may be kept for as long as it holds; 304 if the client has it already."""
-    left = cached.seconds_left(answer)
+    left = 0 if answer.ends is None else int((answer.ends - cached.clock()).total_seconds())
     headers = {
-        "cache_control": f"private, max-age={left}" if left else "private, no-cache",
+        "cache_control": f"private, max-age={left}" if left > 0 else "private, no-cache",
         "etag": answer.tag,
         "vary": "Authorization, Cookie",
     }
     tags = request.headers.get("if-none-match", "").split(",")
     if answer.tag in [tag.strip() for tag in tags]:
         return send("", 304, **headers)
-    return send(content, 200, **headers)
+    return send(answer.content, 200, **headers)
 
 
 @router.get("/{campaign}/status", response_model=models.StatusAnswer, responses=documented(404))
@@ -224,7 +205,7 @@ async def estimates(cached: NamedCampaign, level: Level = 0.95) -> Response:
     return send({"level": level, "unit": status.unit, "estimates": status.options})
 
 
-_TABLE_KINDS = {
+_KINDS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "parquet": "application/vnd.apache.parquet",
@@ -235,16 +216,7 @@ _TABLE_KINDS = {
     "/{campaign}/tables/{table}",
     response_class=Response,
     responses={
-        200: {
-            "description": "The table.",
-            "content": {
-                "text/csv": {"schema": {"type": "string"}},
-                "application/json": {"schema": {"type": "array", "items": {"type": "object"}}},
-                "application/vnd.apache.parquet": {
-                    "schema": {"type": "string", "format": "binary"}
-                },
-            },
-        },
+        200: {"description": "The table.", "content": {kind: {} for kind in _KINDS.values()}},
         **documented(404),
     },
 )
@@ -258,15 +230,11 @@ async def table(
     level: Level = 0.95,
 ) -> Response:
     """All buckets, decisions or estimates as a table for other tools."""
-
-    def write() -> bytes:
-        return cached.reader.table(table, level).to_bytes(kind)
-
     try:
-        content = await cached.read(write)
+        content = await cached.read(lambda: cached.reader.table(table, level).to_bytes(kind))
     except MissingExtra as missing:
         raise Refused(422, f"this service cannot write such a file: {missing}.") from None
-    return Response(content, media_type=_TABLE_KINDS[kind])
+    return Response(content, media_type=_KINDS[kind])
 
 
 @router.get("/{campaign}/history", response_model=models.HistoryAnswer, responses=documented(404))
@@ -276,8 +244,8 @@ async def history(
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Events after this one.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """The log: decisions, records, revisions, what people did."""
-    events = await cached.read(cached.store.log, cached.campaign.stored.id, after)
+    """The log: decisions, totals, revisions, operator actions."""
+    events = await cached.read(cached.campaigns.store.log, cached.campaign.stored.id, after)
     config = await cached.read(cached.reader.current_config)
     shown = [
         {**event._asdict(), "sentence": describe_event(event, config)} for event in events[:limit]
@@ -289,6 +257,9 @@ async def history(
     "/{campaign}/explanation", response_model=models.ExplanationAnswer, responses=documented(404)
 )
 @needs("read", long=True)
-async def explanation(cached: NamedCampaign, bucket: Bucket | None = None) -> Response:
+async def explanation(
+    cached: NamedCampaign, bucket: Bucket | None = None, region: RegionQuery | None = None
+) -> Response:
     """Why the policy does what it does: now, or when it decided on a bucket."""
-    return send({"sentences": await cached.read(cached.reader.explain, bucket)})
+    explain = cached.reader.explain
+    return send({"sentences": await cached.read(explain, bucket, region=region)})

@@ -15,8 +15,6 @@ from latesum.service.models import Bulk
 from latesum.service.routing import AllCampaigns, ScopedRoute, needs, send
 
 router = APIRouter(route_class=ScopedRoute, tags=["operations"])
-_READS = ("option", "status", "estimates", "history", "explanation")
-_WRITES = ("record", "upload", "act")
 
 
 Health = create_model("Health", status=(str, ...))
@@ -32,7 +30,7 @@ async def alive() -> Response:
 @needs("read")
 async def ready(campaigns: AllCampaigns) -> Response:
     """The store can be written to as well; if not, 503."""
-    await campaigns.workers.run(campaigns.workers.writers, campaigns.store.check_writable)
+    await campaigns.write(campaigns.store.check_writable)
     return send({"status": "ready"})
 
 
@@ -47,7 +45,7 @@ async def ready(campaigns: AllCampaigns) -> Response:
 @needs("read", long=True)
 async def metrics(campaigns: AllCampaigns) -> Response:
     """Figures for Prometheus, with the health of every campaign."""
-    figures = campaigns.workers.metrics
+    figures = campaigns.metrics
     try:
         seen = await campaigns.statuses()
         health = figures.health_text({each.name: each.health for each in seen})
@@ -64,7 +62,7 @@ async def description(request: Request) -> dict[str, Any]:
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI description, made once: FastAPI's, with the token and links added."""
+    """The OpenAPI description, made once: FastAPI's, with the token added."""
     if app.openapi_schema is not None:
         return app.openapi_schema
     whole = get_openapi(
@@ -79,24 +77,5 @@ def describe(app: FastAPI) -> dict[str, Any]:
     for path in OPEN:
         for operation in whole["paths"][path].values():
             operation["security"] = []
-    _add_links(whole["paths"])
     app.openapi_schema = whole
     return whole
-
-
-def _add_links(paths: dict[str, Any]) -> None:
-    """What may follow what, for people and tools that explore the interface."""
-    one = "/v1/campaigns/{campaign}"
-    everything = ("show_campaign", *_READS, *_WRITES)
-    _link(paths["/v1/campaigns"]["get"], everything, campaign="$response.body#/campaigns/0/name")
-    _link(paths[one]["put"], everything, campaign="$response.body#/name")
-    _link(paths[one]["get"], (*_READS, *_WRITES), campaign="$response.body#/name")
-    shown = {"campaign": "$response.body#/campaign", "bucket": "$response.body#/label"}
-    _link(paths[f"{one}/option"]["get"], ("record",), **shown)
-
-
-def _link(operation: dict[str, Any], names: tuple[str, ...], **parameters: str) -> None:
-    for status in ("200", "201"):
-        if status in operation["responses"]:
-            links = operation["responses"][status].setdefault("links", {})
-            links |= {name: {"operationId": name, "parameters": parameters} for name in names}

@@ -1,12 +1,13 @@
-"""The page: what runs and why, for people. Drawn here, and kept up to date by a small script."""
+"""The page, for people: drawn here, and kept up to date by a small script.
+
+Its forms are sent by a script to the HTTP API, so that there is one way in for everything.
+"""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import logging
+import json
 from collections import Counter
-from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args
 from urllib.parse import urlencode
 
@@ -15,9 +16,11 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from latesum import _render
+from latesum.campaigns.actions import ACTIONS, describe_event
 from latesum.campaigns.buckets import span_text
+from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.state import Decision
+from latesum.campaigns.state import Decision, Event
 from latesum.campaigns.static_page import (
     N_COLOURS,
     chart_library,
@@ -26,25 +29,26 @@ from latesum.campaigns.static_page import (
 )
 from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import UnknownCampaign
+from latesum.files import PRESETS
 from latesum.service.auth import cookie_name, read_secret
-from latesum.service.cache import (
-    GLANCES,
-    CachedCampaign,
-    CampaignCache,
-    Glance,
-    glance_at,
-    select,
-)
+from latesum.service.cache import GLANCES, CachedCampaign, CampaignCache, Glance, glance_at, select
 from latesum.service.logs import log
+from latesum.service.routes.admin import webhooks_of
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
-from latesum.service.tokens import Token
+from latesum.service.tokens import Sessions, Token, Tokens
 
-#: Campaigns on one page of the list.
-_LINES = 25
-#: A longer timeline is shown from its end first; all of it can be chosen.
-_MOST_AT_FIRST = 120
-
-router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
+#: Campaigns on one page of the list, and events on one page of the history.
+_LINES, _EVENTS = 25, 100
+#: A longer timeline is shown from its end first, this many buckets; all of it can be chosen.
+_MAX_AT_FIRST, _AT_FIRST = 120, 90
+#: The newest buckets without a total, which are offered where totals are typed.
+_WAITING = 14
+#: What events can be filtered by, with the kinds of each.
+_GROUPS = {
+    "decisions": ("decision",),
+    "totals": ("record", "file form", "import refused"),
+    "people": (*ACTIONS, "file form"),
+}
 #: Everything comes from the service itself, and nothing that stands in a page is ever run.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -59,12 +63,32 @@ _STATIC = {
     "page.js": ("service/static/page.js", "text/javascript"),
     "forms.js": ("service/static/forms.js", "text/javascript"),
 }
+router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 
 
-def _page(template: str, **values: Any) -> str:
-    return _render.render(
-        f"service/templates/{template}", chart_library=chart_library_version(), **values
-    )
+def _draw(template: str, **values: Any) -> str:
+    library = chart_library_version()
+    return _render.render(f"service/templates/{template}", chart_library=library, **values)
+
+
+def _page(template: str, title: str, who: Token, here: str, /, **values: Any) -> HTMLResponse:
+    """A whole page, which only the service's own scripts and styles are allowed in."""
+    html = _draw(template, **{"every": 0, **values}, title=title, who=who, here=here)
+    return HTMLResponse(html, 200, _HEADERS)
+
+
+def _not_found(who: Token, error: UnknownCampaign) -> HTMLResponse:
+    page = _page("missing.html", "Not found", who, "", sentence=str(error))
+    page.status_code = 404
+    return page
+
+
+def _fragment(request: Request, html: str) -> Response:
+    tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:24]}"'
+    headers = {**_HEADERS, "etag": tag}
+    if request.headers.get("if-none-match") == tag:
+        return Response(None, 304, headers)
+    return HTMLResponse(html, 200, headers)
 
 
 class ListQuestion(NamedTuple):
@@ -101,16 +125,16 @@ AskedFor = Annotated[ListQuestion, Depends(list_question)]
 @needs("read", long=True)
 async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
     """All campaigns."""
-    return show_page(
+    return _page(
         "list.html",
-        title="Campaigns",
-        who=who,
+        "Campaigns",
+        who,
+        "campaigns",
         every=campaigns.configuration.page_every,
         live=Markup(await _list(campaigns, asked, who)),
         asked=asked,
         states=get_args(CampaignStatus),
         glances=GLANCES,
-        here="campaigns",
     )
 
 
@@ -128,7 +152,7 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
     found = select(everything, asked.search, asked.state, asked.health)
     pages = max(1, -(-len(found) // _LINES))
     page = min(asked.page, pages)
-    return _page(
+    return _draw(
         "list_live.html",
         lines=found[(page - 1) * _LINES : page * _LINES],
         found=len(found),
@@ -164,20 +188,48 @@ async def campaign_page(
         cached = await campaigns.of(campaign)
         live = await _campaign(request, cached, span)
     except UnknownCampaign as unknown:
-        return not_found(who, str(unknown))
-    return show_page(
+        return _not_found(who, unknown)
+    return _page(
         "campaign.html",
-        title=cached.campaign.name,
-        who=who,
+        campaign,
+        who,
+        "campaigns",
         every=campaigns.configuration.page_every,
-        name=cached.campaign.name,
-        may_operate=who.may("operate"),
-        may_record=who.may("record"),
-        here="campaigns",
+        name=campaign,
         config=cached.reader.config,
         parameters=_parameters(cached.reader.config),
         live=Markup(live),
         span=span,
+    )
+
+
+@router.get("/campaigns/{campaign}/live")
+@needs("read", long=True)
+async def campaign_live(
+    request: Request, campaign: str, campaigns: AllCampaigns, span: Span = ""
+) -> Response:
+    """The part of a campaign's page that changes."""
+    return _fragment(request, await _campaign(request, await campaigns.of(campaign), span))
+
+
+async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
+    status = await cached.status()
+    last = int(span) if span.isdigit() and 0 < int(span) < status.n_buckets else None
+    if not span and status.n_buckets > _MAX_AT_FIRST:
+        last = _AT_FIRST
+    # The present bucket, if no one has asked what to show in it.
+    buckets, undecided = cached.reader.config.buckets, None
+    if status.state not in ("finished", "archived") and buckets.timed:
+        present = buckets.number(status.now)
+        decided = 0 if status.current is None else status.current.bucket
+        undecided = buckets.label(present) if present > decided else None
+    return await cached.read(
+        status_section,
+        status,
+        last=last,
+        decision=request.app.state.forecasts.of(cached, status),
+        name=cached.campaign.name,
+        undecided=undecided,
     )
 
 
@@ -194,82 +246,159 @@ def _parameters(config: CampaignConfig) -> list[tuple[str, str]]:
     """The parameters of the method for people: times as times, and without switches."""
     every, found = config.buckets.every, []
     for key, value in config.parameters.items():
-        if isinstance(value, bool):
-            continue
-        if key == "sure":
-            found.append(("This delay is", "a guess" if value == "guess" else str(value)))
-        elif key in _TIMES and isinstance(value, int | float):
-            if config.is_market:
-                shown = span_text(value, every)
-            elif every == "number":
-                shown = f"{value:,.6g} visitors"
-            else:
-                shown = span_text(value / config.expected_rounds, every)
-            found.append((_TIMES[key], shown))
-        else:
-            shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
-            found.append((key.replace("_", " ").capitalize(), shown))
+        name, shown = key.replace("_", " ").capitalize(), f"{value}"
+        if key in _TIMES and isinstance(value, int | float):
+            name, shown = _TIMES[key], f"{value:,.6g} visitors"
+            if config.is_market or every != "number":
+                rounds = 1 if config.is_market else config.expected_rounds
+                shown = span_text(value / rounds, every)
+        elif key == "sure":
+            name, shown = "This delay is", "a guess" if value == "guess" else shown
+        if not isinstance(value, bool):
+            found.append((name, shown))
     return found
 
 
-@router.get("/campaigns/{campaign}/live")
-@needs("read", long=True)
-async def campaign_live(
-    request: Request, campaign: str, campaigns: AllCampaigns, span: Span = ""
+@router.get("/plan")
+@needs("operate")
+async def plan_page(who: Who, regions: Annotated[str, Query(max_length=10)] = "") -> Response:
+    """Will a campaign work, with one total for all or in regions?"""
+    return _page("plan.html", "Plan", who, "plan", regional=regions == "yes")
+
+
+#: What a plan fills in where a campaign is set up, with what is there without.
+_PREFILLED = {
+    **dict.fromkeys(("policy", "expected_rounds", "run_for", "late", "status_quo", "no_go"), ""),
+    "parameters": "",
+    "every": "day",
+}
+
+
+@router.get("/new")
+@needs("operate")
+async def new_page(
+    who: Who,
+    campaigns: AllCampaigns,
+    request: Request,
+    options: Annotated[int, Query(ge=2, le=100)] = 2,
+    regions: Annotated[int, Query(ge=1, le=200)] = 1,
 ) -> Response:
-    """The part of a campaign's page that changes."""
-    return _fragment(request, await _campaign(request, await campaigns.of(campaign), span))
-
-
-async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
-    status = await cached.status()
-    decided = request.app.state.forecasts.of(cached, status)
-    buckets = status.n_buckets
-    last = int(span) if span.isdigit() and 0 < int(span) < buckets else None
-    if not span and buckets > _MOST_AT_FIRST:
-        last = 90
-
-    return await cached.read(
-        status_section,
-        status,
-        last=last,
-        decision=decided,
-        name=cached.campaign.name,
-        undecided=_undecided(cached, status),
+    """Set up a campaign, from a plan or from nothing."""
+    asked = request.query_params
+    filled = {name: asked.get(name, text)[:4000] for name, text in _PREFILLED.items()}
+    try:
+        planned = isinstance(json.loads(filled["parameters"]), dict)
+    except ValueError:
+        planned = False
+    if not planned:
+        filled |= {"policy": "", "parameters": ""}
+    return _page(
+        "new.html",
+        "New campaign",
+        who,
+        "new",
+        planned=planned,
+        options=options,
+        regions=regions,
+        bucket=filled.pop("every"),
+        today=campaigns.configuration.clock().date().isoformat(),
+        **filled,
     )
 
 
-def _undecided(cached: CachedCampaign, status: Status) -> str | None:
-    """The present bucket, if no one has asked what to show in it."""
-    buckets = cached.reader.config.buckets
-    if status.state in ("finished", "archived") or not buckets.timed:
-        return None
-    present = buckets.number(status.now)
-    if present < 1 or (status.current is not None and status.current.bucket >= present):
-        return None
-    return buckets.label(present)
+@router.get("/campaigns/{campaign}/totals")
+@needs("record")
+async def totals_page(campaign: str, campaigns: AllCampaigns, who: Who) -> Response:
+    """Import totals: one that is typed, or a file."""
+    try:
+        cached = await campaigns.of(campaign)
+        status = await cached.status()
+    except UnknownCampaign as unknown:
+        return _not_found(who, unknown)
+    # Of one bucket in the order of the regions.
+    missing = (row for row in status.timeline if row.total is None)
+    open_rows = sorted(missing, key=lambda row: row.bucket)
+    newest = sorted({row.bucket for row in open_rows})[-_WAITING:]
+    return _page(
+        "totals.html",
+        f"Totals of {campaign}",
+        who,
+        "campaigns",
+        name=campaign,
+        status=status,
+        waiting=[[row.label, row.region] for row in open_rows if row.bucket in newest],
+        regions=list(status.regions),
+        options=[row.name for row in status.options],
+        is_market=status.model is not None,
+        presets=sorted(PRESETS),
+        form=await cached.read(cached.campaign.file_form),
+    )
 
 
-@router.get("/static/chart-library.js")
-@needs("read")
-async def chart_library_file(request: Request) -> Response:
-    """Chart.js; its version is in the address, so that a browser never asks again."""
-    headers = {"cache-control": "private, max-age=31536000, immutable", "vary": "Accept-Encoding"}
-    if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(chart_library().read_bytes(), 200, headers, "text/javascript")
-    headers["content-encoding"] = "gzip"
-    return Response(_packed_library(), 200, headers, "text/javascript")
+@router.get("/campaigns/{campaign}/history")
+@needs("read", long=True)
+async def history_page(
+    campaign: str,
+    campaigns: AllCampaigns,
+    who: Who,
+    kind: Annotated[str, Query(max_length=20)] = "",
+    search: Annotated[str, Query(max_length=100)] = "",
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+) -> Response:
+    """The log of a campaign, newest first."""
+    try:
+        cached = await campaigns.of(campaign)
+        found = await cached.read(_find_events, cached.reader, kind, search.strip().casefold())
+    except UnknownCampaign as unknown:
+        return _not_found(who, unknown)
+    pages = max(1, -(-len(found) // _EVENTS))
+    page = min(page, pages)
+    return _page(
+        "history.html",
+        f"History of {campaign}",
+        who,
+        "campaigns",
+        name=campaign,
+        events=found[(page - 1) * _EVENTS : page * _EVENTS],
+        found=len(found),
+        page=page,
+        pages=pages,
+        kind=kind,
+        search=search,
+        kinds=list(_GROUPS),
+    )
 
 
-@cache
-def _packed_library() -> bytes:
-    return gzip.compress(chart_library().read_bytes(), mtime=0)
+def _find_events(campaign: Campaign, kind: str, text: str) -> list[tuple[Event, str]]:
+    """The events of a kind that have a text in their sentence, newest first."""
+    config, kinds = campaign.current_config(), _GROUPS.get(kind)
+    events = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
+    described = [(event, describe_event(event, config)) for event in events]
+    return [each for each in described if text in each[1].casefold()]
+
+
+@router.get("/admin")
+@needs("admin")
+async def admin_page(campaigns: AllCampaigns, who: Who) -> Response:
+    """Tokens, and who has logged in."""
+    return _page(
+        "admin.html",
+        "Administration",
+        who,
+        "admin",
+        tokens=await campaigns.read(Tokens(campaigns.store).all),
+        sessions=await campaigns.read(Sessions(campaigns.store).all),
+        webhooks=await campaigns.read(webhooks_of(campaigns).all),
+    )
 
 
 @router.get("/static/{file}")
 @needs("read")
 async def static_file(file: str) -> Response:
     """The page's style and scripts."""
+    if file == "chart-library.js":  # its version is in the address: a browser never asks again
+        headers = {"cache-control": "private, max-age=31536000, immutable"}
+        return Response(chart_library().read_bytes(), 200, headers, "text/javascript")
     if file not in _STATIC:
         return Response("There is nothing here.", 404, media_type="text/plain")
     place, kind = _STATIC[file]
@@ -284,29 +413,8 @@ async def log_out(request: Request, campaigns: AllCampaigns, who: Who) -> Respon
     if by_cookie and secret is not None:
         workers, sessions = campaigns.workers, request.app.state.sessions
         await workers.run(workers.tokens, sessions.end, secret)
-    log("logged out", logging.INFO, token=who.id)
-    answer = Response(None, 204)
-    secure = request.url.scheme == "https"
-    answer.delete_cookie(
-        cookie_name(request.scope), httponly=True, samesite="strict", secure=secure
-    )
+    log("logged out", token=who.id)
+    answer, secure = Response(None, 204), request.url.scheme == "https"
+    name = cookie_name(request.scope)
+    answer.delete_cookie(name, httponly=True, samesite="strict", secure=secure)
     return answer
-
-
-def show_page(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
-    """A whole page, which only the service's own scripts and styles are allowed in."""
-    html = _page(template, **{"every": 0, **values})
-    return HTMLResponse(html, code, _HEADERS)
-
-
-def not_found(who: Token, sentence: str) -> HTMLResponse:
-    """A page that says that something is not there."""
-    return show_page("missing.html", 404, title="Not found", who=who, sentence=sentence, here="")
-
-
-def _fragment(request: Request, html: str) -> Response:
-    tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:24]}"'
-    headers = {**_HEADERS, "etag": tag}
-    if request.headers.get("if-none-match") == tag:
-        return Response(None, 304, headers)
-    return HTMLResponse(html, 200, headers)

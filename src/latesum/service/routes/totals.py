@@ -57,7 +57,7 @@ async def _record(
     result = await cached.write(
         cached.campaign.record, bucket, by=who.name, region=region, **record.model_dump()
     )
-    cached.workers.metrics.records.labels(result.verdict).inc()
+    cached.campaigns.metrics.records.labels(result.verdict).inc()
     cached.forget_status()
     return send(result)
 
@@ -156,9 +156,9 @@ async def upload(
     if kind == JSON and not form.says_nothing:
         raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
     given = {
-        "store": cached.store.url.render_as_string(hide_password=False),
+        "store": cached.campaigns.store.url.render_as_string(hide_password=False),
         "campaign": cached.campaign.name,
-        "now": cached.configuration.clock().isoformat(),
+        "now": cached.clock().isoformat(),
         "kind": kind,
         "form": form.to_json(),
         "how": {
@@ -171,7 +171,7 @@ async def upload(
         },
     }
     try:
-        answer = await cached.jobs.run("totals", given, body, owner=who.id)
+        answer = await cached.campaigns.jobs.run("totals", given, body, owner=who.id)
     finally:
         cached.forget_status()
     return send(answer.content, answer.status)
