@@ -18,90 +18,74 @@ class Command(NamedTuple):
 
     where: str  # module:name of a function, or of a group of commands
     help: str  # as the function's docstring says it
-    group: str
     extras: tuple[str, ...] = ()
 
 
-DECIDE, RESEARCH, ADMINISTER = "Decide", "Research", "Administration"
-COMMANDS = {
-    "plan": Command(
-        "plan:plan_campaign",
-        "Will it work, for how long, with which policy? Found by simulation.",
-        DECIDE,
-    ),
+_DECIDE = {
+    "plan": Command("plan:plan_campaign", "Will it work, for how long, with which policy?"),
     "campaign": Command(
         "campaign:app",
         "Run campaigns: what to show next, from totals that come late.",
-        DECIDE,
         ("campaigns",),
     ),
     "serve": Command(
         "serve:serve",
         "Campaigns over HTTP, and a page that shows what runs and why.",
-        DECIDE,
         ("campaigns", "server"),
     ),
     "delays": Command(
-        "delays_fit:delays_command",
-        "How late: a delay as text, or of data with `delays fit FILE`.",
-        DECIDE,
+        "describe:delays_command", "How late: a delay as text, or of data with `delays fit FILE`."
     ),
+}
+_RESEARCH = {
     "policies": Command(
-        "describe:list_policies", "The policies there are, and what each must be given.", RESEARCH
+        "describe:list_policies", "The policies there are, and what each must be given."
     ),
     "compare": Command(
         "compare:compare_policies",
         "Run policies on one problem many times and compare their regret.",
-        RESEARCH,
     ),
     "sweep": Command(
-        "sweep:sweep",
+        "compare:sweep",
         "Run a grid of problems and policies from a file; it can resume.",
-        RESEARCH,
         ("experiments",),
     ),
     "paper": Command(
         "paper:paper",
         "The paper's experiments, beside its published curves: a report.",
-        RESEARCH,
         ("experiments", "plots"),
     ),
     "bench": Command(
         "bench:bench",
         "Run a policy on the frozen benchmark, with a report to verify.",
-        RESEARCH,
         ("experiments",),
     ),
     "demo": Command(
-        "demo:demo",
+        "paper:demo",
         "The paper's problem with every policy: a table and figures.",
-        RESEARCH,
         ("experiments", "plots"),
     ),
-    "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths.", RESEARCH),
+    "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
-        "theory:show_bounds",
-        "What theory says of a problem: regret bounds, and references.",
-        RESEARCH,
+        "theory:show_bounds", "What theory says of a problem: regret bounds, and references."
     ),
+}
+_ADMINISTER = {
     "token": Command(
         "access:tokens",
         "Tokens for `latesum serve`; only their hashes are kept.",
-        ADMINISTER,
         ("campaigns",),
     ),
     "webhook": Command(
-        "access:webhooks",
-        "Where `latesum serve` sends alerts.",
-        ADMINISTER,
-        ("campaigns", "server"),
+        "access:webhooks", "Where `latesum serve` sends alerts.", ("campaigns", "server")
     ),
     "warm-up": Command(
-        "warm_up:compile_kernels",
-        "Compile all kernels now, so that nothing waits for it later.",
-        ADMINISTER,
+        "compare:warm_up", "Compile all kernels now, so that nothing waits for it later."
     ),
 }
+_GROUPS = {"Decide": _DECIDE, "Research": _RESEARCH, "Administration": _ADMINISTER}
+COMMANDS = {**_DECIDE, **_RESEARCH, **_ADMINISTER}
+_ABOUT = "Decide from totals that arrive late. Begin with `latesum plan --help`."
 
 
 @functools.cache
@@ -117,19 +101,32 @@ def load(name: str) -> Any:
 
 
 class _Commands(TyperGroup):
-    """Stubs for `--help`; the command that is called takes the place of its stub."""
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return load(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0] if args else ""
-        if name in COMMANDS:
-            if "--help" not in args:
-                need(*COMMANDS[name].extras)
-            self.commands[name] = load(name)
+        if args and args[0] in COMMANDS and "--help" not in args:
+            need(*COMMANDS[args[0]].extras)
         return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """All commands on one screen."""
+        lines = [
+            "Usage: latesum COMMAND [OPTIONS]; latesum COMMAND --help; latesum --version",
+            _ABOUT,
+        ]
+        for group, commands in _GROUPS.items():
+            lines += [f"{group}:", *(f"  {name:9} {each.help}" for name, each in commands.items())]
+        formatter.write("\n".join(lines) + "\n")
 
 
 app = typer.Typer(
-    help="Decide from totals that arrive late. Begin with `latesum plan --help`.",
+    help=_ABOUT,
     cls=_Commands,
     add_completion=False,
     no_args_is_help=True,
@@ -137,19 +134,10 @@ app = typer.Typer(
 )
 
 
-def _stub() -> None:
-    """Stands in the list of commands."""
-
-
-for _name, _command in COMMANDS.items():
-    app.command(_name, help=_command.help, rich_help_panel=_command.group)(_stub)
-
-
-@app.callback(invoke_without_command=True)
-def version(
+@app.callback(invoke_without_command=True, help=_ABOUT)
+def _version(
     show: bool = typer.Option(False, "--version", help="Print the version and stop."),
 ) -> None:
-    """Decide from totals that arrive late. Begin with `latesum plan --help`."""
     if show:
         from latesum import __version__
 

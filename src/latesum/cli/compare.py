@@ -1,24 +1,30 @@
-"""`latesum compare`."""
+"""`latesum compare`, `latesum sweep` and `latesum warm-up`: runs of policies on problems."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import tempfile
+import time
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from latesum._checks import InvalidInput, known_name
-from latesum._extras import need
+from latesum._checks import InvalidInput, known_name, whole_number
+from latesum._extras import has, need
 from latesum._plugins import read_call, split_list
 from latesum._render import terminal
 from latesum.cli.options import (
+    Again,
+    AsJson,
     Dask,
     Kept,
     Seed,
+    Workers,
+    announcer,
     check_folder,
-    read_problem,
-    read_status_quo,
+    worker_count,
     working,
 )
 from latesum.experiments import compare
@@ -33,8 +39,7 @@ def compare_policies(
     ],
     horizon: Annotated[int, typer.Option(help="The number of rounds, or of a market's buckets.")],
     arms: Annotated[
-        str | None,
-        typer.Option(help='The mean reward of each arm, such as 0.5,0.6; or "beta(6, 4)".'),
+        str | None, typer.Option(help='The mean reward of each arm: 0.5,0.6; or "beta(6, 4)".')
     ] = None,
     delay: Annotated[
         str | None,
@@ -51,31 +56,20 @@ def compare_policies(
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(help="The number of processes.")] = 1,
     dask: Dask = None,
-    bucket: Annotated[
-        int, typer.Option(help="Decide only at the ends of buckets of this many rounds.")
-    ] = 1,
-    report_lag: Annotated[
-        int, typer.Option(help="The number of rounds after which totals are known.")
-    ] = 0,
+    bucket: Annotated[int, typer.Option(help="Decide at the ends of buckets of this size.")] = 1,
+    report_lag: Annotated[int, typer.Option(help="Rounds until totals are known.")] = 0,
     status_quo: Annotated[
-        str | None,
-        typer.Option(
-            help="What ran until the start: an arm (0, 1, ...), or another reward's mean."
-        ),
+        str | None, typer.Option(help="Shown until the start: an arm (0, 1, ...), or a mean.")
     ] = None,
-    history: Annotated[
-        int, typer.Option(help="For this many rounds before the start its totals are known.")
-    ] = 0,
-    order: Annotated[
-        str, typer.Option(help="The arms as 'listed', or in an order 'drawn' in every run.")
-    ] = "listed",
+    history: Annotated[int, typer.Option(help="Rounds before the start with known totals.")] = 0,
+    order: Annotated[str, typer.Option(help="The arms as 'listed', or 'drawn' anew.")] = "listed",
     measure: Annotated[
         list[str] | None, typer.Option(help="Keep this of every run too, such as stuck.")
     ] = None,
     store: Kept = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure here (png, pdf, svg).")] = None,
     out: Annotated[Path | None, typer.Option(help="Write all runs here, as Parquet.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run policies on one problem many times and compare their regret."""
     if out:
@@ -84,10 +78,10 @@ def compare_policies(
         need("plots")
     for path in (plot, out):
         check_folder(path)
-    problem = _problem(arms, delay, market)
+    known_name(order, get_args(Order), "order of the arms")
     with working(workers, dask, store) as how:
         result = compare(
-            problem,
+            _problem(arms, delay, market),
             split_list(policies),
             horizon,
             replications=replications,
@@ -96,7 +90,7 @@ def compare_policies(
             report_lag=report_lag,
             status_quo=read_status_quo(status_quo),
             history=history,
-            order=read_order(order),
+            order="drawn" if order == "drawn" else "listed",
             measures=measure or (),
             **how,
         )
@@ -125,7 +119,96 @@ def _problem(arms: str | None, delay: str | None, market: str | None) -> Problem
     return read_problem(arms, delay)
 
 
-def read_order(text: str) -> Order:
-    """The order of the arms: listed or drawn."""
-    known_name(text, get_args(Order), "order of the arms")
-    return "drawn" if text == "drawn" else "listed"
+def read_problem(arms: str, delay: str) -> Problem:
+    """The problem written as a list of means and a delay, or one delay for each arm by ';'."""
+    means: list[float | str] = []
+    for text in split_list(arms):
+        try:
+            means.append(float(text))
+        except ValueError:
+            if "(" not in text:
+                raise InvalidInput(
+                    f'--arms takes means between 0 and 1, or rewards such as "beta(6, 4)", '
+                    f"not {text!r}."
+                ) from None
+            means.append(text)
+    delays = [part.strip() for part in delay.split(";")]
+    return Problem(means, delays[0] if len(delays) == 1 else delays)
+
+
+def read_status_quo(text: str | None) -> int | float | str | None:
+    """The status quo: the number of an arm, or the mean or the law of another reward.
+
+    >>> read_status_quo("1"), read_status_quo("0.3"), read_status_quo("beta(6, 4)")
+    (1, 0.3, 'beta(6, 4)')
+    """
+    if text is None:
+        return None
+    for read in (int, float):
+        with contextlib.suppress(ValueError):
+            return read(text)
+    if "(" not in text:
+        raise InvalidInput(
+            "--status-quo takes the number of an arm (0, 1, ...), or the mean or the law of a "
+            f'reward that is no arm, such as 0.3 or "beta(6, 4)", not {text!r}.'
+        )
+    return text
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(help="The experiment, in TOML.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for results; NAME-results without.")
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    replications: Annotated[
+        int | None, typer.Option(help="This many runs of each, whatever the file says.")
+    ] = None,
+    again: Again = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the file and estimate the time.")
+    ] = False,
+) -> None:
+    """Run a grid of problems and policies from a file; it can resume."""
+    from latesum.experiments.engine import todo
+    from latesum.experiments.store import RunStore
+    from latesum.experiments.sweep import expand, load, run_sweep
+
+    experiment = load(file)
+    if replications is not None:
+        number = whole_number(replications, "--replications", at_least=1)
+        experiment = experiment.with_replications(number)
+    count = worker_count(workers)
+    folder = out or Path(f"{experiment.name}-results")
+    if check:
+        with tempfile.TemporaryDirectory() as scratch:
+            known = (folder / "store.json").exists()  # otherwise nothing is written there
+            store = RunStore(folder if known else scratch)
+            announcer(count)(todo(*expand(experiment), store))
+        return
+    with working(count, dask, folder, again) as how:
+        results = run_sweep(experiment, folder, source=file, **how)
+    terminal().print(results.table())
+    tables = folder / experiment.name
+    print(f"The runs: {tables / 'runs.parquet'}")
+    print(f"The checkpoints: {tables / 'checkpoints.parquet'}")
+    # A figure where Matplotlib is there; a sweep is worth having without one too.
+    if has("plots") and len(results.checkpoints) > 1:
+        results.plot(tables / "regret.png")
+        print(f"The figure: {tables / 'regret.png'}")
+
+
+def warm_up(workers: Workers = None) -> None:
+    """Compile all kernels now, so that nothing waits for it later."""
+    from latesum._compile import cache_folder
+    from latesum.experiments.warm_up import warm_up
+
+    started = time.perf_counter()
+    compiled, _ = warm_up(worker_count(workers))
+    where = cache_folder() or "nowhere, since no folder can be written"
+    if compiled:
+        seconds = time.perf_counter() - started
+        print(f"{compiled} kernels compiled in {seconds:.0f} s and kept in {where}.")
+    else:
+        print(f"All kernels were there already, in {where}.")

@@ -1,33 +1,36 @@
-"""`latesum policies` and `latesum delays`."""
+"""`latesum policies`, and `latesum delays`: a delay written as text, or fitted to a file."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 import latesum.attributed  # noqa: F401 - its baselines are among the policies
 from latesum import delays
+from latesum._checks import InvalidInput
+from latesum._extras import need
 from latesum._plugins import POLICIES
 from latesum._render import new_table, terminal
-from latesum.delays import Delay
+from latesum.cli.options import FILE_OPTIONS, AsJson, take_form, with_options
 from latesum.policies import registry
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 60
+_PRIOR = ("horizon", "mean_delay", "delay_variance", "delay_bound", "best_arm")
 
 
 def list_policies() -> None:
     """The policies there are, and what each must be given."""
     table = new_table(None, ["policy", "is given", "what it does"])
     for column in table.columns[1:]:
-        column.justify = "left"
-        column.no_wrap = False
-    prior = ("horizon", "mean_delay", "delay_variance", "delay_bound", "best_arm")
+        column.justify, column.no_wrap = "left", False
     for name in registry.available():
         accepted = registry.accepted_parameters(name)
-        needs = ", ".join(each.replace("_", " ") for each in prior if each in accepted)
+        needs = ", ".join(each.replace("_", " ") for each in _PRIOR if each in accepted)
         table.add_row(name, needs or "nothing", registry.describe(name))
     about = (
         "One model of all buckets and regions: weekdays, drift, late sales; in campaigns, markets."
@@ -40,10 +43,64 @@ def list_policies() -> None:
     terminal().print(table)
 
 
-def show_delay(
-    text: Annotated[str, typer.Argument(help='A delay, such as "exponential(50)".')],
+#: What `latesum.delays.fit` takes.
+_FIT = {
+    "kind": (str, "single, histogram or triangle; seen by its columns."),
+    "unit": (str, "The unit of time of the file."),
+    "largest": (float, "The largest delay, if known."),
+    "level": (float, "Of the confidence limits; 0.95 by default."),
+}
+
+
+def _delays(
+    what: Annotated[str, typer.Argument(help='A delay, such as "exponential(50)", or: fit')],
+    file: Annotated[
+        Path | None, typer.Argument(help="For fit: a CSV, Excel or Parquet file.")
+    ] = None,
+    rounds_per_unit: Annotated[
+        float | None,
+        typer.Option(help="Also print the delay in rounds, with this many rounds per unit."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture of the fit here.")] = None,
+    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
-    """The mean, spread, variance and bound of a delay, in rounds, and a small picture of it."""
+    """How late: a delay as text, or of data with `delays fit FILE`."""
+    if what != "fit":
+        if file is not None:
+            raise InvalidInput(f"{what!r} takes no file; did you mean: latesum delays fit {file}")
+        _show_delay(what)
+        return
+    if file is None:
+        raise InvalidInput("say which file: latesum delays fit FILE")
+    if plot:
+        need("plots")
+    form = take_form(given)
+    said = {name: value for name, value in given.items() if value is not None}
+    fitted = delays.fit(file, form=form, **said)
+    if plot:
+        fitted.plot(plot)
+    if as_json:
+        print(json.dumps(fitted.to_json(), indent=2))
+        return
+    terminal().print(fitted.table())
+    for warning in fitted.warnings:
+        print(f"Warning: {warning}")
+    if rounds_per_unit:
+        print(fitted.delay(rounds_per_unit).text)
+    if plot:
+        print(f"The picture: {plot}")
+
+
+_OF_FIT = {
+    name: Annotated[kind | None, typer.Option(help=help)] for name, (kind, help) in _FIT.items()
+}
+_OF_FILE = {name: kind for name, kind in FILE_OPTIONS.items() if name not in ("preset", "add_up")}
+delays_command = with_options(_delays, {**_OF_FIT, **_OF_FILE})
+
+
+def _show_delay(text: str) -> None:
+    """The mean, spread, variance and bound of a delay, in rounds, and a small histogram."""
     delay = delays.parse(text)
     table = new_table(delay.short_text, ["", "rounds"])
     table.add_row("mean", f"{delay.mean:,.4g}")
@@ -54,18 +111,9 @@ def show_delay(
         table.add_row(f"{share:.0%} arrive within", f"{delay.quantile(share):,}")
     console = terminal()
     console.print(table)
-    console.print(picture(delay))
-
-
-def picture(delay: Delay) -> str:
-    """A histogram of a delay in one line, up to the time by which 99% have arrived.
-
-    >>> print(picture(delays.uniform(0, 59)).splitlines()[0][:8])
-    ████████
-    """
     last = max(delay.quantile(0.99), 1)
     edges = np.unique(np.linspace(-1, last, _WIDTH + 1).astype(np.int64))
     shares = -np.diff(delay.survival(edges)) / np.diff(edges)
     heights = np.rint(shares / shares.max() * (len(_BARS) - 1)).astype(int)
     line = "".join(_BARS[height] for height in heights)
-    return f"{line}\n0{f'{last:,} rounds':>{max(len(line) - 1, 1)}}"
+    console.print(f"{line}\n0{f'{last:,} rounds':>{max(len(line) - 1, 1)}}")

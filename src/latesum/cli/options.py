@@ -15,12 +15,9 @@ import typer
 from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
 from latesum._extras import need
-from latesum._plugins import split_list
 from latesum._progress import progress_bar
-from latesum.simulation import Problem
 
 if TYPE_CHECKING:
-    from latesum._progress import Progress
     from latesum.experiments.engine import RunOptions, Todo
     from latesum.files import FileForm
 
@@ -93,42 +90,6 @@ def take_form(given: dict[str, Any]) -> FileForm:
     return FileForm(**{**said, "columns": read_columns(said.get("columns"))})
 
 
-def read_problem(arms: str, delay: str) -> Problem:
-    """The problem written as a list of means and a delay, or one delay for each arm by ';'."""
-    means: list[float | str] = []
-    for text in split_list(arms):
-        try:
-            means.append(float(text))
-        except ValueError:
-            if "(" not in text:
-                raise InvalidInput(
-                    f'--arms takes means between 0 and 1, or rewards such as "beta(6, 4)", '
-                    f"not {text!r}."
-                ) from None
-            means.append(text)
-    delays = [part.strip() for part in delay.split(";")]
-    return Problem(means, delays[0] if len(delays) == 1 else delays)
-
-
-def read_status_quo(text: str | None) -> int | float | str | None:
-    """The status quo: the number of an arm, or the mean or the law of another reward.
-
-    >>> read_status_quo("1"), read_status_quo("0.3"), read_status_quo("beta(6, 4)")
-    (1, 0.3, 'beta(6, 4)')
-    """
-    if text is None:
-        return None
-    for read in (int, float):
-        with contextlib.suppress(ValueError):
-            return read(text)
-    if "(" not in text:
-        raise InvalidInput(
-            "--status-quo takes the number of an arm (0, 1, ...), or the mean or the law of a "
-            f'reward that is no arm, such as 0.3 or "beta(6, 4)", not {text!r}.'
-        )
-    return text
-
-
 def worker_count(workers: int | None) -> int:
     """The number of processes asked for, or one per core."""
     if workers is None:
@@ -152,13 +113,12 @@ def announcer(workers: int) -> Callable[[Todo], None]:
 
     def announce(todo: Todo) -> None:
         runs, left = todo.all_runs, todo.runs_left
-        if not left:
-            say(f"All {runs:,} runs are there already; --again runs them again.")
-            return
         kept = f", {runs - left:,} of them there already" if left < runs else ""
+        seconds = rough_text(todo.seconds(workers)) if left else ""
         say(
-            f"{runs:,} runs{kept}; about {rough_text(todo.seconds(workers))} with {workers} "
-            "worker(s)."
+            f"{runs:,} runs{kept}; about {seconds} with {workers} worker(s)."
+            if left
+            else f"All {runs:,} runs are there already; --again runs them again."
         )
 
     return announce
@@ -166,15 +126,9 @@ def announcer(workers: int) -> Callable[[Todo], None]:
 
 @contextlib.contextmanager
 def working(
-    workers: int,
-    dask: str | None,
-    folder: Path | None = None,
-    again: bool = False,
-    progress: Progress | None = None,
+    workers: int, dask: str | None, folder: Path | None = None, again: bool = False
 ) -> Iterator[RunOptions]:
     """Where and how a command makes its runs; `folder` is where they are kept, if they are.
-
-    What shows how far it is may be given; a bar does without.
 
     An interrupt ends with a sentence that says how to go on from there.
     """
@@ -187,7 +141,7 @@ def working(
                 "runner": runner,
                 "store": folder,
                 "again": again,
-                "progress": progress or progress_bar(log=True),
+                "progress": progress_bar(log=True),
                 "announce": announcer(workers),
             }
     except KeyboardInterrupt:
@@ -197,14 +151,12 @@ def working(
             f"\nlatesum: interrupted. What is done is kept in {folder}: run the same command again "
             "and it goes on from there."
         )
-        # At once: chunks that are under way are not worth waiting for.
-        sys.stderr.flush()
-        os._exit(130)
+        os._exit(130)  # at once: chunks in progress are not worth waiting for
     except OSError as error:
         if folder is None:
             raise
         what = f"cannot write in {folder}" if error.errno else "the work was broken off"
         raise InvalidInput(
             f"{what}: {error.strerror or error}; what is done is kept, run the same command again "
-            "when that is mended."
+            "when that is fixed."
         ) from None

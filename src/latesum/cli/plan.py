@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._plugins import split_list
-from latesum._progress import progress_bar
 from latesum._render import terminal
 from latesum.cli.options import (
     FILE_OPTIONS,
@@ -31,18 +27,14 @@ from latesum.cli.options import (
     working,
 )
 
-if TYPE_CHECKING:
-    from latesum._progress import Progress
-    from latesum.planning.racing import InterimResult, OnInterim
 
-
-def _known(kind: Any, help: str) -> Any:
-    return Annotated[kind | None, typer.Option(help=help, rich_help_panel="What is known")]
+def _known(kind: Any, help: str, *names: str) -> Any:
+    return Annotated[kind | None, typer.Option(*names, help=help, rich_help_panel="What is known")]
 
 
 #: The words of a plan (`latesum.planning.PlanWords`) as options.
 _WORDS = {
-    "traffic": _known(str, 'Decisions, such as "5000 per day"; not with a file of past days.'),
+    "traffic": _known(str, 'Decisions, such as "5000 per day"; not with a file of days.'),
     "rate": _known(str, "Today's conversion rate, such as 3% or 0.03."),
     "mean": _known(float, "Or today's mean reward."),
     "low": _known(float, "The smallest single reward; 0 by default."),
@@ -50,30 +42,18 @@ _WORDS = {
     "sd": _known(float, "The sd of a single reward."),
     "history": _known(
         str,
-        "A file of past days with date and total, and region and rounds, in place of traffic and "
-        'rate. Or how long today\'s totals are known: "4 weeks".',
+        "A file of days with date and total, and region and rounds, in place of traffic and rate. "
+        'Or how long today\'s totals are known: "4 weeks".',
     ),
     "regions": _known(int, "In how many regions options differ; by default those of the file."),
     "status_quo": _known(str, "What runs today and still pays later: option or other."),
     "bucket": _known(str, "Totals are reported by hour, day (the default) or week."),
     "switch_cost": _known(float, "The cost of a switch, in rewards."),
     "delay_unit": _known(str, "The unit of time of a file of delays."),
-    "nonstationary": Annotated[
-        bool,
-        typer.Option(
-            "--nonstationary",
-            help="The best option and another one change places during the run.",
-            rich_help_panel="What is known",
-        ),
-    ],
-    "equal_delays": Annotated[
-        bool,
-        typer.Option(
-            "--equal-delays",
-            help="All options are surely equally late.",
-            rich_help_panel="What is known",
-        ),
-    ],
+    "nonstationary": _known(
+        bool, "The best option and another one change places.", "--nonstationary"
+    ),
+    "equal_delays": _known(bool, "All options are surely equally late.", "--equal-delays"),
 }
 
 
@@ -96,7 +76,9 @@ def _plan_campaign(
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
-    """Will it work, for how long, with which policy? Found by simulation.
+    """Will it work, for how long, with which policy?
+
+    It is found by simulation.
 
     Example: latesum plan --options 3 --rate 3% --lift 15% --traffic "6000 per day" --late "2 days"
     --run-for "10 weeks"
@@ -113,10 +95,7 @@ def _plan_campaign(
     words |= {"options": options, "lift": lift, "late": late, "run_for": run_for}
     if not form.says_nothing:
         words["form"] = form
-    with (
-        live_answer() as (progress, on_interim),
-        working(worker_count(how["workers"]), how["dask"], how["store"], progress=progress) as runs,
-    ):
+    with working(worker_count(how["workers"]), how["dask"], how["store"]) as runs:
         runs["announce"] = None
         found = plan(
             **words,
@@ -125,7 +104,7 @@ def _plan_campaign(
             sensitivity=not quick,
             replications=how["replications"],
             seed=1 if seed is None else seed,
-            on_interim=on_interim,
+            on_interim=lambda interim: say(f"{interim}"[:1].upper() + f"{interim}"[1:]),
             **runs,
         )
     for path in out or []:
@@ -167,33 +146,3 @@ def _check_writable(path: Path) -> None:
         tempfile.TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
-
-
-@contextlib.contextmanager
-def live_answer() -> Iterator[tuple[Progress, OnInterim]]:
-    """What shows how far a plan is, and its present answer: replaced on a terminal, else lines."""
-    if not sys.stderr.isatty():
-        yield progress_bar(log=True), lambda answer: say(_capitalized(str(answer)))
-        return
-    from rich.console import Console, Group
-    from rich.live import Live
-    from rich.text import Text
-
-    from latesum.planning.report import policies_table
-
-    doing, shown = Text("stage 1", style="dim"), Text()
-    with Live(Group(shown, doing), console=Console(stderr=True), transient=True) as live:
-
-        def progress(done: int, total: int, what: str) -> None:
-            doing.plain = f"{what}: {done / total:.0%} of {total:,} more runs" if total else what
-
-        def on_interim(answer: InterimResult) -> None:
-            said = Text(_capitalized(str(answer)), style="bold")  # may be wider than the table
-            table = policies_table(None, answer.rows, answer.recommended, short=True)
-            live.update(Group(said, table, doing), refresh=True)
-
-        yield progress, on_interim
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]

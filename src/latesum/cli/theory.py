@@ -10,7 +10,8 @@ import typer
 from latesum import theory
 from latesum._checks import InvalidInput
 from latesum._render import new_table, terminal
-from latesum.cli.options import Seed, read_problem
+from latesum.cli.compare import read_problem
+from latesum.cli.options import Seed
 from latesum.experiments.engine import run
 from latesum.experiments.spec import RunSpec, knowledge
 from latesum.experiments.stats import standard_error
