@@ -1,6 +1,7 @@
 """What a campaign advises, day by day, from the command line."""
 
 import json
+import shlex
 from datetime import date, timedelta
 
 import pytest
@@ -19,6 +20,16 @@ def label(day):
     return (START + timedelta(days=day)).isoformat()
 
 
+def begin(morning, policy, late, *more):
+    """Set up a campaign of two options, for 60 days."""
+    common = (
+        "new offers --options 'free shipping,a gift' --start 2026-03-02 --run-for '60 days' "
+        "--status-quo 'free shipping' --time-basis arrival"
+    )
+    rounds = () if "--expected-rounds" in more else ("--expected-rounds", 5000)
+    morning(0, *shlex.split(common), "--policy", policy, "--late", late, *rounds, *more)
+
+
 def ask(morning, day):
     """What `next` answers on a day, with the totals of all days before it."""
     code, out, err = morning(day, "next", "--json")
@@ -28,11 +39,7 @@ def ask(morning, day):
 
 def test_a_decision_that_was_due_is_taken_at_the_next_question(morning):
     """Asked on the days between its decision days, switchback still changes the option."""
-    morning(
-        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "switchback",
-        "--start", label(0), "--late", "about 1 day", "--run-for", "60 days",
-        "--status-quo", "free shipping", "--time-basis", "arrival", "--expected-rounds", 5000, "--seed", 1,
-    )  # fmt: skip
+    begin(morning, "switchback", "about 1 day", "--seed", 1)
     first = ask(morning, 0)
     until = date.fromisoformat(first["reason"].split("until ")[1][:10])
     due = (until - START).days
@@ -48,11 +55,7 @@ def test_a_decision_that_was_due_is_taken_at_the_next_question(morning):
 
 def test_asked_every_second_day_all_options_are_shown(morning, tmp_path):
     """Thirty days, asked on odd ones only, with a whole report before each question."""
-    morning(
-        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "switchback",
-        "--start", label(0), "--late", "about 1 day", "--run-for", "60 days",
-        "--status-quo", "free shipping", "--time-basis", "arrival", "--expected-rounds", 5000, "--seed", 3,
-    )  # fmt: skip
+    begin(morning, "switchback", "about 1 day", "--seed", 3)
     shown = [ask(morning, 0)["option"]]
     report = tmp_path / "report.csv"
     for day in range(1, 30, 2):
@@ -67,11 +70,7 @@ def test_asked_every_second_day_all_options_are_shown(morning, tmp_path):
 
 def test_next_announces_the_winner_and_finish_keeps_it(morning, tmp_path):
     """One option sells four times as much: `next` says so, no finding doubts it, and `finish` needs no reason."""
-    morning(
-        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
-        "--late", "1 hour", "--run-for", "60 days", "--status-quo", "free shipping",
-        "--time-basis", "arrival", "--expected-rounds", 5000,
-    )  # fmt: skip
+    begin(morning, "unmix", "1 hour")
     code, _, err = morning(0, "finish")
     assert code == 2
     assert "no winner is named yet" in err
@@ -99,11 +98,7 @@ def test_next_announces_the_winner_and_finish_keeps_it(morning, tmp_path):
 
 def test_switchback_announces_its_winner(morning, tmp_path):
     """The same for the model of a market."""
-    morning(
-        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "switchback",
-        "--start", label(0), "--late", "2 hours", "--run-for", "60 days",
-        "--status-quo", "free shipping", "--time-basis", "arrival", "--expected-rounds", 5000, "--seed", 1,
-    )  # fmt: skip
+    begin(morning, "switchback", "2 hours", "--seed", 1)
     rows = ["date,rounds,total"]
     for day in range(16):
         shown = ask(morning, day)["option"]
@@ -117,11 +112,7 @@ def test_switchback_announces_its_winner(morning, tmp_path):
 
 def test_a_block_is_whole_days_and_no_day_goes_to_a_remainder(morning):
     """Days have 1% fewer visitors than expected: what is left of a block after them is not worth a day."""
-    morning(
-        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
-        "--late", "2 days", "--run-for", "60 days", "--status-quo", "free shipping",
-        "--time-basis", "arrival", "--expected-rounds", 7875,
-    )  # fmt: skip
+    begin(morning, "unmix", "2 days", "--expected-rounds", 7875)
     for day in range(14):
         said = ask(morning, day)
         assert said["rounds"] >= 7875 / 2
@@ -147,11 +138,7 @@ def report_of(day, file):
 
 def test_totals_that_are_restated_for_two_days_need_nothing(morning, tmp_path):
     """The how-to says: send the whole report every day. No warning says otherwise."""
-    morning(
-        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
-        "--late", "1 day", "--run-for", "60 days", "--status-quo", "free shipping",
-        "--time-basis", "arrival", "--expected-rounds", 5000,
-    )  # fmt: skip
+    begin(morning, "unmix", "1 day")
     for day in range(8):
         said = ask(morning, day)
         assert "old totals grow" not in [each["code"] for each in said["health"]]
@@ -160,11 +147,7 @@ def test_totals_that_are_restated_for_two_days_need_nothing(morning, tmp_path):
 
 def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_path):
     """Totals that count go on counting while a curve is fitted; a change that stops them says so first."""
-    morning(
-        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
-        "--late", "1 day", "--run-for", "60 days", "--status-quo", "free shipping",
-        "--time-basis", "arrival", "--expected-rounds", 5000,
-    )  # fmt: skip
+    begin(morning, "unmix", "1 day")
     for day in range(7):
         ask(morning, day)
         assert morning(day + 1, "import", report_of(day + 1, tmp_path / "report.csv"))[0] == 0

@@ -1,32 +1,18 @@
 """Files as people have them: names of columns, dates, what the preview shows, and totals that look wrong."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 import openpyxl
 import pytest
 
-NEW = [
-    "new",
-    "offers",
-    "--options",
-    "gift,ship",
-    "--policy",
-    "unmix",
-    "--parameter",
-    "horizon=60 days",
-    "--parameter",
-    "mean_delay=1 day",
-    "--expected-rounds",
-    "5000",
-    "--time-basis",
-    "arrival",
-    "--start",
-    "2026-03-02",
-    "--unit",
-    "orders",
-]
+NEW = shlex.split(
+    "new offers --options gift,ship --policy unmix --parameter 'horizon=60 days' --parameter "
+    "'mean_delay=1 day' --expected-rounds 5000 --time-basis arrival --start 2026-03-02 "
+    "--unit orders"
+)
 DAYS = [f"2026-03-{day:02d}" for day in range(2, 7)]
 
 
@@ -96,30 +82,12 @@ def test_the_history_of_a_plan_is_that_of_a_campaign(latesum, run):
         "plan", "--regions", "2", "--history", past, *asked, "--replications", "2", "--workers", "1"
     )
     assert code == 0, errors
-    new = [
-        "new",
-        "market",
-        "--options",
-        "gift,ship",
-        "--run-for",
-        "60 days",
-        "--late",
-        "1 day",
-        "--regions",
-        "north,south",
-        "--policy",
-        "switchback",
-        "--expected-rounds",
-        "9000",
-        "--time-basis",
-        "arrival",
-        "--start",
-        "2026-03-02",
-        "--status-quo",
-        "gift",
-        "--history",
-        past,
-    ]
+    new = (
+        "new market --options gift,ship --run-for '60 days' --late '1 day' --regions north,south "
+        "--policy switchback --expected-rounds 9000 --time-basis arrival --start 2026-03-02 "
+        "--status-quo gift --history"
+    )
+    new = [*shlex.split(new), past]
     code, _, errors = run(*new)
     assert code == 0, errors
     code, out, errors = run(

@@ -112,7 +112,7 @@ class Visitor:
         self.page.wait_for_selector(selector, timeout=1000 * seconds)
 
     def act(self, name, reason, **fields):
-        button = self.page.locator(f"[data-act={name}]")
+        button = self.page.locator(f"[data-action={name}]")
         if not button.is_visible():
             self.page.click("details.more summary")
         button.click()

@@ -34,14 +34,14 @@ def test_the_worst_come_first_and_campaigns_are_found_by_name_option_state_and_h
         line("ill", ["green"], health=[ALARM]),
     ]
 
-    def names(search="", state=None, glance=None):
-        return [each.name for each in select(every, search, state, glance)]
+    def names(search="", state=None, severity=None):
+        return [each.name for each in select(every, search, state, severity)]
 
     assert names() == ["ill", "over", "prices", "Banner"]
     assert names("bann") == ["Banner"]
     assert names("BLUE") == ["over", "prices", "Banner"]
     assert names(state="finished") == ["over"]
-    assert names(glance="healthy") == ["prices", "Banner"]
+    assert names(severity="healthy") == ["prices", "Banner"]
     assert names("x") == []
 
 

@@ -110,7 +110,7 @@ def test_the_page_follows_a_campaign_without_being_loaded_again(browser, site, c
     assert page.evaluate(f"{TIMELINE}.data.labels.length") == 5
     visitor.act("pause", "a look at it")
     page.wait_for_selector("#now[data-state=paused]")
-    assert page.locator("[data-act=pause]").is_hidden()
+    assert page.locator("[data-action=pause]").is_hidden()
     told = page.locator("#people li").first.text_content()
     assert told.endswith("paused the campaign: a look at it")
     clock.next_day()
@@ -136,8 +136,8 @@ def test_it_works_with_the_keyboard_alone(visitor, site, clock):
     visitor.goto("/?search=keyed")
     page.locator("#campaigns a").focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-act=pin]")
-    page.locator("[data-act=pin]").focus()
+    page.wait_for_selector("[data-action=pin]")
+    page.locator("[data-action=pin]").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "option"
     page.keyboard.press("Escape")
@@ -317,7 +317,7 @@ def test_every_act(visitor, site):
         page.click("text=Decisions as CSV")
     assert download.value.suggested_filename == "acts-decisions.csv"
     page.click("details.more summary")
-    page.click("[data-act=delete]")
+    page.click("[data-action=delete]")
     page.fill("#new-option", "act")
     page.fill("#reason", "thirteen")
     page.click("#confirm")
@@ -436,7 +436,7 @@ def test_every_page_in_both_themes_and_on_a_phone(
     page.keyboard.press("Escape")
     assert meaning.count() == 0
     page.click("#buckets-table summary")
-    page.click("[data-act=pin]")
+    page.click("[data-action=pin]")
     visitor.check_look()
     page.click("#cancel")
     visitor.complaints = [each for each in visitor.complaints if "404" not in each]

@@ -173,7 +173,7 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
     visitor.act("unpin", "not printed", region="west")
     page.wait_for_selector("#now .regions .badge.pinned", state="detached")
     visitor.act("remove-option", "sold out", option="a gift", region="north")
-    page.wait_for_selector("[data-act=restore-option]:visible", state="attached")
+    page.wait_for_selector("[data-action=restore-option]:visible", state="attached")
     assert "removed" not in page.inner_text("#options")  # it is in the race elsewhere
     visitor.act("restore-option", "in stock", option="a gift", region="north")
     visitor.act("pause", "all of them")

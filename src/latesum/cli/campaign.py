@@ -50,9 +50,9 @@ def next_option(
         winner = None if found.state().finished else found.winner()
         regional = bool(found.config.regions)
     if as_json:
-        told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions]
+        rows = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions]
         alarms = [each.sentence for each in health if each.level == "alarm"]
-        said = {"regions": told} if regional else told[0]
+        said = {"regions": rows} if regional else rows[0]
         said |= {"winner": winner, "alarm": alarms[0] if alarms else None}
         said |= {"health": [each._asdict() for each in health]}
         print(json.dumps(said, indent=2))
@@ -164,14 +164,14 @@ def _show_rows(result: Imported) -> None:
 
     table = new_table(None, ["row", "bucket", "rounds", "total", "shown", "verdict", ""])
     table.columns[6].no_wrap = False
-    told = [each for each in result.rows if each[1].verdict != "same"] or result.rows
-    for line, row in told[:_MAX_SHOWN]:
+    shown_rows = [each for each in result.rows if each[1].verdict != "same"] or result.rows
+    for line, row in shown_rows[:_MAX_SHOWN]:
         label = f"{row.label} {row.region}".rstrip()
         numbers = ("" if each is None else f"{each:,.10g}" for each in (row.rounds, row.total))
         more = "; ".join(filter(None, (row.was, row.note or ", ".join(row.marks))))
         table.add_row(f"{line}", label, *numbers, row.shown, row.verdict, more)
     terminal().print(table)
-    if (more_rows := len(result.rows) - min(len(told), _MAX_SHOWN)) > 0:
+    if (more_rows := len(result.rows) - min(len(shown_rows), _MAX_SHOWN)) > 0:
         same = sum(row.verdict == "same" for _, row in result.rows)
         print(f"And {more_rows:,} more rows, {same:,} of them the same as before.")
 

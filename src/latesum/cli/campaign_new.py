@@ -68,14 +68,14 @@ def _new_campaign(
     from latesum.files import FileForm
 
     form = take_form(given).after(FileForm())
-    past = given.pop("history", None)
+    file = given.pop("history", None)
     config = read_fields(given)
     if plan is not None:
         config = _planned(plan, config)
-        if past is None and "regions" in config:
+        if file is None and "regions" in config:
             print("Note: say --history too, with the file that was planned from.")
-    if past is not None:
-        form = _add_history(config, Path(past), form)
+    if file is not None:
+        form = _add_history(config, Path(file), form)
         if not config.get("policy") and not config.get("regions"):  # those have switchback
             config["policy"], why = _choose_policy(config, run_for, late)
             print(f"Policy: {config['policy']}, because {why}")
@@ -90,12 +90,12 @@ def _new_campaign(
         if not form.says_nothing:
             made.remember_file_form(form, user=user_name(None), reason="the campaign was set up so")
         found = made.config
-        told = ", ".join(
+        shown = ", ".join(
             f"{key}={value:,}" if type(value) in (int, float) else f"{key}={value}"
             for key, value in found.parameters.items()
         )
         where = f" in {', '.join(found.regions)}" if found.regions else ""
-        print(f"Campaign {name}: {', '.join(found.options)}{where}; {found.policy} with {told}.")
+        print(f"Campaign {name}: {', '.join(found.options)}{where}; {found.policy} with {shown}.")
         print(f"It is kept in {store.place}.")
         if found.note is not None:
             print(f"Note: {found.note}")

@@ -62,7 +62,9 @@ def compare_policies(
         str | None, typer.Option(help="Shown until the start: an arm (0, 1, ...), or a mean.")
     ] = None,
     history: Annotated[int, typer.Option(help="Rounds before the start with known totals.")] = 0,
-    order: Annotated[str, typer.Option(help="The arms as 'listed', or 'drawn' anew.")] = "listed",
+    order: Annotated[
+        str, typer.Option(help="The arms as 'listed', or in an order 'drawn' in every run.")
+    ] = "listed",
     measure: Annotated[
         list[str] | None, typer.Option(help="Keep this of every run too, such as stuck.")
     ] = None,

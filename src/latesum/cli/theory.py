@@ -69,7 +69,7 @@ def show_schedule(
             break
         before = rounds
     terminal().print(table)
-    print("'Ends by' is the round in which the phase is over if no arm has been dropped before.")
+    print("'Ends by' is the round in which the phase is over if no arm was eliminated before.")
 
 
 def show_bounds(
@@ -91,10 +91,10 @@ def show_bounds(
     if known["delay_bound"] is not None:
         schedules["odaaf-b"] = KnownBound(known["mean_delay"], known["delay_bound"])
     if math.isfinite(known["delay_variance"]):
-        moments = known["mean_delay"], known["delay_variance"]
-        schedules["odaaf-v"] = KnownVariance(*moments)
+        both = known["mean_delay"], known["delay_variance"]
+        schedules["odaaf-v"] = KnownVariance(*both)
         if known["mean_delay"] >= 1:
-            schedules["odaaf-v-tightened"] = KnownVariance(*moments, tightened=True)
+            schedules["odaaf-v-tightened"] = KnownVariance(*both, tightened=True)
     if known["delay_bound"] is not None:
         schedules["naive"] = Naive(known["delay_bound"])
     columns = ["regret at most", "as printed", "as corrected", "worst case over gaps"]

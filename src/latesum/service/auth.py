@@ -108,7 +108,7 @@ class AuthMiddleware:
         self._limit = RateLimit(configuration.requests_per_second)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
         self._refusal_lines = RateLimit(_MAX_REFUSAL_LINES)
-        self._unlogged = self._under_way = 0
+        self._unlogged = self._in_progress = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or not."""
@@ -148,15 +148,15 @@ class AuthMiddleware:
 
     async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in a request whose body was read: one that only waits for it keeps nobody out."""
-        if self._under_way >= MAX_REQUESTS:
+        if self._in_progress >= MAX_REQUESTS:
             raise Refused(
-                503, "too many requests are under way; try again in a second.", retry_after="1"
+                503, "too many requests are in progress; try again in a second.", retry_after="1"
             )
-        self._under_way += 1
+        self._in_progress += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._under_way -= 1
+            self._in_progress -= 1
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[ASGIApp, Receive]:
         """What answers a request, with its body; who has no token is refused, or asked for it."""

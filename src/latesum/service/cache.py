@@ -37,15 +37,15 @@ from latesum.service.logs import LOGGER
 from latesum.service.metrics import Metrics
 
 T = TypeVar("T")
-#: What may be under way or wait for a thread that reads or writes.
+#: What may be in progress or wait for a thread that reads or writes.
 MAX_WAITING = 512
 #: How long a status may be shown while nothing is written to the log, in seconds.
 _MAX_AGE = 60.0
 #: Seconds between two looks at the log for the option of a timed bucket: thousands may ask for it.
 _HEAD_KEPT = 0.1
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
-Glance = Literal["alarm", "warning", "healthy"]
-GLANCES: tuple[Glance, ...] = get_args(Glance)
+Severity = Literal["alarm", "warning", "healthy"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 #: What is sent of a decision, beside its region and time.
 _FIELDS = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
 
@@ -62,20 +62,20 @@ class Workers:
         self.background = ThreadPoolExecutor(2, "background")
         #: For who holds a token: no request waits for another one's status to be let in.
         self.tokens = ThreadPoolExecutor(1, "tokens")
-        self._under_way = Counter[ThreadPoolExecutor]()
+        self._in_progress = Counter[ThreadPoolExecutor]()
 
     async def run(
         self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
     ) -> T:
         """Do it in a thread, unless too much waits for one already."""
-        if self._under_way[threads] >= MAX_WAITING:
-            raise Refused(429, "too much is under way; try again in a second.", retry_after="1")
-        self._under_way[threads] += 1
+        if self._in_progress[threads] >= MAX_WAITING:
+            raise Refused(429, "too much is in progress; try again in a second.", retry_after="1")
+        self._in_progress[threads] += 1
         try:
             do = functools.partial(work, *arguments, **more)
             return await asyncio.get_running_loop().run_in_executor(threads, do)
         finally:
-            self._under_way[threads] -= 1
+            self._in_progress[threads] -= 1
 
     async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Do something that may write, away from the loop that answers requests."""
@@ -184,7 +184,7 @@ class CachedCampaign:
     async def status(self, head: int | None = None, *, of_any_age: bool = False) -> Status:
         """What a page shows; requests that come at once share one status.
 
-        To make one takes as long as the campaign has buckets. It is made anew when the log has
+        To make one takes as long as the campaign has buckets. It is made again when the log has
         another event, when the present bucket ends and, where that matters, after a minute.
         """
         kept, age = self._status, time.monotonic() - self._made
@@ -203,7 +203,7 @@ class CachedCampaign:
             return status
 
     def forget_status(self) -> None:
-        """Make the status anew next time, because something has changed."""
+        """Make the status again next time, because something has changed."""
         self._status = None
 
 
@@ -229,7 +229,7 @@ class CampaignCache:
         return found
 
     def forget(self, name: str) -> None:
-        """Open a campaign anew next time, because it was deleted."""
+        """Open a campaign again next time, because it was deleted."""
         self._opened.pop(name, None)
 
     async def statuses(
@@ -265,14 +265,14 @@ class CampaignCache:
         return found
 
 
-def glance_at(status: Status) -> Glance:
+def severity_of(status: Status) -> Severity:
     """How a campaign is, in a word."""
     levels = {each.level for each in status.health}
     return "alarm" if "alarm" in levels else "warning" if "warning" in levels else "healthy"
 
 
 def select(
-    statuses: Iterable[Status], search: str, state: CampaignStatus | None, glance: Glance | None
+    statuses: Iterable[Status], search: str, state: CampaignStatus | None, severity: Severity | None
 ) -> list[Status]:
     """The campaigns of a list that are looked for, the worst first and then the newest first."""
     text = search.strip().casefold()
@@ -281,6 +281,6 @@ def select(
         for each in reversed(list(statuses))
         if any(text in name.casefold() for name in (each.name, *(o.name for o in each.options)))
         and state in (None, each.state)
-        and glance in (None, glance_at(each))
+        and severity in (None, severity_of(each))
     ]
-    return sorted(found, key=lambda each: GLANCES.index(glance_at(each)))
+    return sorted(found, key=lambda each: SEVERITIES.index(severity_of(each)))

@@ -54,7 +54,7 @@ class Client:
     Args:
         address: Such as "http://127.0.0.1:8000".
         token: By default that in the environment's LATESUM_TOKEN.
-        attempts: How often a request is sent that gets no answer or is told to wait.
+        attempts: How often a request is sent that gets no answer or is asked to wait.
         timeout: The seconds to wait for an answer.
         transport: That of `httpx`, in place of the network.
         sleep: How to wait.

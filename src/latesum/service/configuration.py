@@ -29,7 +29,7 @@ class Configuration:
     proxies: tuple[str, ...] = ()
     #: How long someone who has logged in stays so, in hours.
     session_hours: float = 24.0
-    #: How long the status of a campaign may be shown again before it is made anew, in seconds.
+    #: How long the status of a campaign may be shown again before it is made again, in seconds.
     status_kept: float = 1.0
     #: How often the page asks for what is new, in seconds.
     page_every: float = 2.0
@@ -37,7 +37,7 @@ class Configuration:
     webhook_networks: tuple[str, ...] = ()
     #: The address of the page as others see it, for links in alerts.
     site: str | None = None
-    #: How often all campaigns are looked after and webhooks are told of changes, in seconds.
+    #: How often all campaigns are looked after and webhooks hear of changes, in seconds.
     watch_every: float = 20.0
     #: The least seconds between two forecasts of a campaign that is looked at.
     forecast_every: float = 30.0

@@ -1,7 +1,7 @@
 """What a refused request gets: always the same shape, with a sentence for people.
 
 The libraries that find out what is wrong have words of their own, for programmers; people who send
-a request are told what would be right.
+a request read what would be right.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Jobs:
         if waiting >= MAX_WAITING or own >= MAX_WAITING_OF_ONE:
             raise Refused(
                 429,
-                "too many files or simulations are under way; try again later.",
+                "too many files or simulations are in progress; try again later.",
                 retry_after="10",
             )
         self._waiting[owner] += 1

@@ -162,7 +162,7 @@ class CampaignAnswer(BaseModel):
     created_at: datetime
     config: dict[str, Any]
     note: str | None = Field(
-        description="What is not used of what ran before the start; otherwise null."
+        description="What is not used of the status quo and the history; otherwise null."
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from latesum.campaigns.view import Status, plain
-from latesum.service.cache import CampaignCache, glance_at
+from latesum.service.cache import CampaignCache, severity_of
 from latesum.service.errors import Refused
 from latesum.service.logs import LOGGER
 from latesum.service.webhooks import Poster, Webhook, Webhooks
@@ -66,7 +66,7 @@ def message(before: Delivered | None, status: Status, site: str | None) -> dict[
     return {
         "campaign": status.name,
         "state": status.state,
-        "health": glance_at(status),
+        "health": severity_of(status),
         "winner": status.winner,
         "new": plain(new),
         "text": " ".join(said),
@@ -75,7 +75,7 @@ def message(before: Delivered | None, status: Status, site: str | None) -> dict[
 
 
 class Monitor:
-    """Makes the statuses of all campaigns anew, again and again, and tells webhooks of changes."""
+    """Makes the statuses of all campaigns again and again, and tells webhooks of changes."""
 
     def __init__(
         self, campaigns: CampaignCache, webhooks: Webhooks, poster: Poster, thread: Executor

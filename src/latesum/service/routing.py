@@ -71,16 +71,16 @@ class ScopedRoute(APIRoute):
                 )
             if not is_long:
                 return await handle(request)
-            under_way = request.app.state.long_requests
-            if under_way[token.id] >= MAX_LONG_REQUESTS:
+            in_progress = request.app.state.long_requests
+            if in_progress[token.id] >= MAX_LONG_REQUESTS:
                 raise Refused(
-                    429, "too many of your requests are under way; try again.", retry_after="1"
+                    429, "too many of your requests are in progress; try again.", retry_after="1"
                 )
-            under_way[token.id] += 1
+            in_progress[token.id] += 1
             try:
                 return await _while_wanted(request, handle)
             finally:
-                under_way[token.id] -= 1
+                in_progress[token.id] -= 1
 
         return guarded
 

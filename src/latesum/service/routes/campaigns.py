@@ -19,8 +19,8 @@ from latesum.service import models
 from latesum.service.cache import (
     CachedCampaign,
     CampaignCache,
-    Glance,
     OptionAnswer,
+    Severity,
     select,
 )
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
@@ -54,7 +54,7 @@ async def list_campaigns(
         str, Query(max_length=100, description="A part of the name or of an option's name.")
     ] = "",
     state: Annotated[CampaignStatus | None, Query(description="How the campaign is.")] = None,
-    health: Annotated[Glance | None, Query(description="The worst of its findings.")] = None,
+    health: Annotated[Severity | None, Query(description="The worst of its findings.")] = None,
     archived: Annotated[bool, Query(description="Also those in the archive.")] = False,
     offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,

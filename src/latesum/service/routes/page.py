@@ -31,7 +31,14 @@ from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import UnknownCampaign
 from latesum.files import PRESETS
 from latesum.service.auth import cookie_name, read_secret
-from latesum.service.cache import GLANCES, CachedCampaign, CampaignCache, Glance, glance_at, select
+from latesum.service.cache import (
+    SEVERITIES,
+    CachedCampaign,
+    CampaignCache,
+    Severity,
+    select,
+    severity_of,
+)
 from latesum.service.logs import log
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
@@ -96,7 +103,7 @@ class ListQuestion(NamedTuple):
 
     search: str
     state: CampaignStatus | None
-    health: Glance | None
+    health: Severity | None
     page: int
 
     def address(self, path: str = "/", **changed: Any) -> str:
@@ -114,8 +121,8 @@ async def list_question(
 ) -> ListQuestion:
     """Which part of the list is asked for; what is not known is passed over: a link may be old."""
     known_state = next((each for each in get_args(CampaignStatus) if each == state), None)
-    glance = next((each for each in GLANCES if each == health), None)
-    return ListQuestion(search.strip(), known_state, glance, page)
+    severity = next((each for each in SEVERITIES if each == health), None)
+    return ListQuestion(search.strip(), known_state, severity, page)
 
 
 AskedFor = Annotated[ListQuestion, Depends(list_question)]
@@ -134,7 +141,7 @@ async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
         live=Markup(await _list(campaigns, asked, who)),
         asked=asked,
         states=get_args(CampaignStatus),
-        glances=GLANCES,
+        severities=SEVERITIES,
     )
 
 
@@ -156,13 +163,13 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
         "list_live.html",
         lines=found[(page - 1) * _LINES : page * _LINES],
         found=len(found),
-        counts=Counter(map(glance_at, everything)),
+        counts=Counter(map(severity_of, everything)),
         all=len(everything),
         asked=asked,
         page=page,
         pages=pages,
         n_colours=N_COLOURS,
-        glance_at=glance_at,
+        severity_of=severity_of,
         shown_in=_shown_in,
         who=who,
     )

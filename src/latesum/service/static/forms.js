@@ -99,7 +99,7 @@ function setUpPlan(form) {
   });
 }
 
-// A file of past days, read by the service: its rows, with its regions added up or not, or null where none was chosen.
+// A history, read by the service: its rows, with its regions added up or not, or null where none was chosen.
 // It throws a sentence.
 async function readHistory(form, addUp = false) {
   const file = form.elements.history?.files[0];
@@ -266,7 +266,7 @@ const inLines = (text) => text.split("\n").map((each) => each.trim()).filter(Boo
 function setUpNew(form) {
   const at = (name) => form.elements[name]?.value.trim() ?? "";
   const regions = () => inLines(at("regions"));
-  const told = document.getElementById("history-read");
+  const read = document.getElementById("history-read");
   const planned = at("policy") ? JSON.parse(sessionStorage.getItem("planned") ?? "null") : null;
   const showParts = () => {
     for (const each of form.querySelectorAll("[data-with]")) each.hidden = !regions().length;
@@ -274,16 +274,16 @@ function setUpNew(form) {
   };
   if (planned) {
     if (form.elements.regions) form.elements.regions.value = planned.regions.join("\n");
-    told.textContent = `As planned: ${inShort(planned.history)}`;
+    read.textContent = `As planned: ${inShort(planned.history)}`;
   }
   form.elements.regions?.addEventListener("input", showParts);
   form.elements.history?.addEventListener("change", async () => {
     const problem = form.querySelector(".problem");
-    told.textContent = problem.textContent = "";
+    read.textContent = problem.textContent = "";
     try {
       const found = await readHistory(form, !form.elements.regions);
       if (found && !regions().length && form.elements.regions) form.elements.regions.value = found.regions.join("\n");
-      if (found) told.textContent = inShort(found);
+      if (found) read.textContent = inShort(found);
     } catch (error) {
       problem.textContent = error instanceof Refusal ? error.message : "The service does not answer; try again.";
     }

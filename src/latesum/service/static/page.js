@@ -1,11 +1,11 @@
-// Keeps the page up to date without reloading it, and asks why before an operator acts.
+// Keeps the page up to date without reloading it, and asks why before an operator actions.
 "use strict";
 
 const live = document.getElementById("live");
 const seen = new Map(); // the newest text of each part, so that only what changed is replaced
 let tag = null;
 let said = null;
-let looking = null; // the look that is under way
+let looking = null; // the look that is in progress
 let acting = false; // then there is no new look: the campaign may be gone before it is answered
 
 function takeIn(html) {
@@ -66,10 +66,10 @@ function afterwards() {
   if (!now) return;
   // Regions may be in other states than the campaign: one of them paused, say.
   const states = now.dataset.states.split(" ");
-  for (const button of document.querySelectorAll("[data-act]")) {
+  for (const button of document.querySelectorAll("[data-action]")) {
     button.hidden = !button.dataset.when.split(" ").some((each) => states.includes(each));
     const none = !offered().some(([, removed, where]) => removed || where.length);
-    if (button.dataset.act === "restore-option" && none) button.hidden = true;
+    if (button.dataset.action === "restore-option" && none) button.hidden = true;
   }
   if (now.dataset.say !== said) {
     if (said !== null) document.getElementById("announce").textContent = now.dataset.say;
@@ -106,7 +106,7 @@ async function keepUp() {
   }
 }
 
-const acts = {
+const actions = {
   pause: ["Pause the campaign", "The present option stays until it is resumed.", "Pause"],
   resume: ["Resume", "The method decides again. A pin goes on after a pause.", "Resume"],
   pin: ["Pin an option", "Show it for some time, whatever the method says.", "Pin"],
@@ -131,10 +131,10 @@ const regional = ["pause", "resume", "pin", "unpin", "remove-option", "restore-o
 const naming = { "add-option": "Its name", "rename-option": "Its new name", delete: "The campaign's name" };
 
 // The options that an action can be about: those that were removed can only be restored.
-function fillIn(select, act) {
+function fillIn(select, action) {
   for (const old of [...select.options].slice(1)) old.remove();
   for (const [name, gone, where] of offered()) {
-    const wanted = act === "restore-option" ? gone || where.length : !gone;
+    const wanted = action === "restore-option" ? gone || where.length : !gone;
     if (wanted) select.add(new Option(name));
   }
 }
@@ -157,39 +157,39 @@ function newKey() {
   return [...numbers].map((each) => each.toString(16).padStart(8, "0")).join("");
 }
 
-function setUpActs() {
+function setUpActions() {
   const dialog = document.getElementById("dialog");
   if (!dialog) return;
-  const form = document.getElementById("act-form");
+  const form = document.getElementById("action-form");
   const problem = document.getElementById("problem");
   const confirm = document.getElementById("confirm");
-  let act = null;
+  let action = null;
   let key = null;
-  for (const button of document.querySelectorAll("[data-act]")) {
+  for (const button of document.querySelectorAll("[data-action]")) {
     button.addEventListener("click", () => {
-      act = button.dataset.act;
+      action = button.dataset.action;
       key = newKey(); // the same if it has to be sent again, so that it is done once
-      const [title, text, name] = acts[act];
+      const [title, text, name] = actions[action];
       document.getElementById("dialog-title").textContent = title;
       document.getElementById("dialog-text").textContent = text;
       confirm.textContent = name;
       problem.textContent = "";
       form.reset();
-      const chooses = choosing.includes(act);
-      fillIn(form.elements.option, act);
+      const chooses = choosing.includes(action);
+      fillIn(form.elements.option, action);
       const regions = document.getElementById("region-field");
-      if (regions) regions.hidden = !regional.includes(act);
-      document.getElementById("name-field").hidden = !(act in naming);
-      document.getElementById("name-label").textContent = naming[act] ?? "";
-      document.getElementById("change-field").hidden = act !== "change";
-      form.elements.name.required = act in naming;
+      if (regions) regions.hidden = !regional.includes(action);
+      document.getElementById("name-field").hidden = !(action in naming);
+      document.getElementById("name-label").textContent = naming[action] ?? "";
+      document.getElementById("change-field").hidden = action !== "change";
+      form.elements.name.required = action in naming;
       document.getElementById("option-field").hidden = !chooses;
-      document.getElementById("buckets-field").hidden = act !== "pin";
+      document.getElementById("buckets-field").hidden = action !== "pin";
       const best = document.getElementById("best-option");
-      best.hidden = best.disabled = act !== "finish";
-      form.elements.option.selectedIndex = act === "finish" ? 0 : 1;
+      best.hidden = best.disabled = action !== "finish";
+      form.elements.option.selectedIndex = action === "finish" ? 0 : 1;
       dialog.showModal();
-      const first = chooses ? "option" : act in naming ? "name" : act === "change" ? "expected_rounds" : "reason";
+      const first = chooses ? "option" : action in naming ? "name" : action === "change" ? "expected_rounds" : "reason";
       form.elements[first].focus();
     });
   }
@@ -198,18 +198,18 @@ function setUpActs() {
     event.preventDefault();
     const body = { reason: form.elements.reason.value };
     const option = form.elements.option.value;
-    if (choosing.includes(act) && option) body.option = option;
+    if (choosing.includes(action) && option) body.option = option;
     const region = form.elements.region?.value;
-    if (regional.includes(act) && region) body.region = region;
-    if (act === "add-option") body.option = form.elements.name.value;
-    if (act === "rename-option" || act === "delete") body.name = form.elements.name.value;
-    if (act === "change") body.config = changed(form.elements);
-    if (act === "pin") body.buckets = Number(form.elements.buckets.value);
+    if (regional.includes(action) && region) body.region = region;
+    if (action === "add-option") body.option = form.elements.name.value;
+    if (action === "rename-option" || action === "delete") body.name = form.elements.name.value;
+    if (action === "change") body.config = changed(form.elements);
+    if (action === "pin") body.buckets = Number(form.elements.buckets.value);
     confirm.disabled = acting = true;
     problem.textContent = "";
     await looking;
     try {
-      const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/actions/${act}`;
+      const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/actions/${action}`;
       const answer = await fetch(address, {
         method: "POST",
         headers: {
@@ -219,7 +219,7 @@ function setUpActs() {
         },
         body: JSON.stringify(body),
       });
-      if (answer.ok && act === "delete") return location.assign("/");
+      if (answer.ok && action === "delete") return location.assign("/");
       if (answer.ok) {
         await refresh(); // first, so that the next dialog offers what there is now
         dialog.close();
@@ -251,6 +251,6 @@ document.getElementById("logout").addEventListener("click", async () => {
 if (live) {
   document.addEventListener("drawn", () => live.querySelectorAll(".scroll").forEach(toEnd));
   afterwards();
-  setUpActs();
+  setUpActions();
   keepUp();
 }
