@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from latesum._checks import known_name
 from latesum._extras import need
 
 
@@ -110,8 +111,8 @@ class _Commands(TyperGroup):
         return load(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] in COMMANDS and "--help" not in args:
-            need(*COMMANDS[args[0]].extras)
+        if args and "--help" not in args:
+            need(*COMMANDS[known_name(args[0], COMMANDS, "command")].extras)
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
