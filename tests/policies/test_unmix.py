@@ -25,6 +25,7 @@ SCHEDULE = ((0, 20), (0, 30), (1, 25), (1, 7), (0, 40), (1, 60), (0, 5))
 CURVES = {
     "mean": mean_known(12.0, 0.1, 2),
     "guess": mean_known(12.0, 0.5, 2, atom=0.2),
+    "own delays": mean_known(12.0, 0.5, 2, atom=0.2).stretched((1.0, 2.0)),
     "distribution": distribution_known((parse("uniform(1, 40)"),) * 2),
     "one per arm": distribution_known((parse("constant(7)"), parse("uniform(1, 25)"))),
 }
@@ -301,8 +302,10 @@ def test_with_nothing_known_its_limits_contain_the_means_by_every_likely_explana
     )
     (policy,) = spec.run(8).policies_after([3907])
     before = policy.to_state()
-    explanations = policy._explanations
-    costs = [each.cost - each.penalty for each in explanations.all]
+    refined = policy.copy()
+    explanations = refined._explanations
+    explanations.fit_all(refined._segments, anew=False)
+    costs = [each.cost - each.base.penalty for each in explanations.all]
     likely = [
         each
         for each, cost in zip(explanations.all, costs, strict=True)
@@ -359,6 +362,22 @@ def test_the_figure_shows_what_was_learned_what_was_given_and_the_truth(tmp_path
     assert len(Unmix(2, 1000).plot_delay().axes[0].get_lines()) == 1
     with pytest.raises(InvalidInput, match="cannot write the figure"):
         policy.plot_delay(tmp_path / "nowhere" / "delay.png")
+
+
+@pytest.mark.parametrize("given", [1.0, 0.5])
+def test_the_best_arm_is_found_though_its_rewards_come_later(given):
+    """Nine times as late as those of the worst arm; the given mean is the longest, or half of it."""
+    delays = ["exponential(20)", "exponential(60)", "exponential(180)"]
+    spec = RunSpec(
+        Problem([0.30, 0.33, 0.36], delays),
+        PolicySpec.parse("unmix"),
+        250_000,
+        seed=7,
+        given={} if given == 1.0 else {"mean_delay": given},
+    )
+    runs = [spec.run(number) for number in range(4)]
+    assert all(run.blocks[-1].arm == 2 for run in runs)
+    assert any(set(run.policy._explanations.believed.stretches) != {1.0} for run in runs)
 
 
 def _with_an_arm_in_doubt():

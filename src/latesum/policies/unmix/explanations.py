@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,9 @@ STRETCHES = (1.5, 2.0, 3.0)
 SMALLEST_SCALE = 0.5
 
 # What follows is for cost only: Gauss-Newton steps of a fit from a neutral point; from which
-# deficit on an explanation is left alone until all are fitted anew; steps to find a limit.
+# deficit on an explanation is left alone until all are fitted anew.
 _STEPS = 3
 _FAR = 40.0
-_LIMIT_STEPS = 7
 #: What was refuted by a margin is looked at again once the rounds have grown by so much at most:
 #: budgets grow with twice their logarithm.
 _MOST_GROWTH = 8.0
@@ -100,16 +98,8 @@ class DelayExplanation:
             larger[: self._filled] = self._arrivals[: self._filled]
             self._arrivals = larger
         first, curve = max(0, self._filled - 1), self.curve
-        kernels().fill(
-            first,
-            segments.table,
-            segments.blocks,
-            curve.laws,
-            curve.offsets,
-            curve.pieces,
-            curve.reaches,
-            self._arrivals,
-        )
+        arrivals = curve.laws, curve.offsets, curve.pieces, curve.reaches, self._arrivals
+        kernels().fill(first, segments.table, segments.blocks, *arrivals)
         self._filled = segments.count
 
     def fit(
@@ -124,16 +114,9 @@ class DelayExplanation:
         curve = self.curve
         given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
         variances = self.variances if point is self.point else self.variances.copy()
+        seen = segments.table, segments.pending_from, self._arrivals
         found: tuple[float, float, float] = kernels().fit(
-            steps,
-            *held,
-            segments.table,
-            segments.pending_from,
-            self._arrivals,
-            curve.bins,
-            given,
-            point,
-            variances,
+            steps, *held, *seen, curve.bins, given, point, variances
         )
         if not math.isfinite(sum(found)):  # absurd totals, which nothing explains
             point[:], variances[:] = self._neutral(segments), 1.0
@@ -220,24 +203,11 @@ class DelayExplanation:
         point = self.point.copy()
         return self.fit(segments, 2, point, dispersion=dispersion), point
 
-    def profile(
-        self, segments: Segments, arm: int, point: Floats, dispersion: float
-    ) -> Callable[[float], float]:
-        """Minus twice the log-likelihood as a function of one mean; each fit begins at the last."""
-        return lambda value: self.fit(segments, 2, point, (arm, value), dispersion)[0]
-
-    def to_plain(self) -> list[Any]:
-        """The fit as plain data."""
-        numbers = self.objective, self.misfit, self.cost, self.deficit, self.fitted_at
-        asked = [[arm, *each] for arm, each in self.asked.items()]
-        return [*numbers, asked, self.point.tolist(), self.variances.tolist()]
-
-    def load(self, plain: list[Any], segments: Segments) -> None:
-        """The opposite of `to_plain`."""
-        self.objective, self.misfit, self.cost, self.deficit, self.fitted_at, asked, *arrays = plain
-        self.asked = {arm: (known, at) for arm, known, at in asked}
-        self.point[:], self.variances[:] = arrays
-        self.fill(segments)
+    def excess(
+        self, value: float, segments: Segments, arm: int, point: Floats, rho: float, most: float
+    ) -> float:
+        """By how much minus twice the log-likelihood is above `most` where the mean is `value`."""
+        return self.fit(segments, _STEPS, point.copy(), (arm, value), rho)[0] - most
 
 
 class Explanations:
@@ -392,20 +362,24 @@ class Explanations:
         These are the values for which minus twice the log-likelihood, with all else fitted, is
         within the square of `deviations`, times the misfit, of the least by any explanation.
         """
-        rho = self.dispersion(segments)
-        likely = [each for each in self.all if each.deficit <= _FAR]
+        from scipy.optimize import brentq
+
+        rho, likely = self.dispersion(segments), [each for each in self.all if each.deficit <= _FAR]
         fits = [each.fit_again(segments, rho) for each in likely]
         least, misfit, _ = min(found for found, _ in fits)
-        most = least + deviations * deviations * misfit
         ends = [[self.believed.mean(arm)] for arm in range(segments.n_arms)]
         for each, ((objective, *_), point) in zip(likely, fits, strict=True):
+            own_delays = each.penalty - each.base.penalty
+            most = least + (deviations * deviations - own_delays) * misfit
             for arm in range(segments.n_arms):
-                if objective > most or not segments.known[arm]:
+                about, inside = (segments, arm, point, rho, most), each.mean(arm)
+                if objective > most or not segments.known[arm] or each.excess(inside, *about) > 0:
                     continue
-                step = deviations * math.sqrt(each.variances[arm] * misfit)
                 for end in (0.0, 1.0):
-                    profile = each.profile(segments, arm, point.copy(), rho)
-                    ends[arm].append(_limit(profile, each.mean(arm), step, end, most))
+                    if each.excess(end, *about) <= 0.0:
+                        ends[arm].append(end)
+                    else:
+                        ends[arm].append(brentq(each.excess, inside, end, about, xtol=1e-4))
         return [(min(each), max(each)) for each in ends]
 
     def dispersion(self, segments: Segments) -> float:
@@ -424,56 +398,7 @@ class Explanations:
         within = np.flatnonzero(np.array(found) <= np.nanmin(found) + 1.0)
         return float(_DISPERSIONS[within[0]])
 
-    def to_plain(self) -> list[Any]:
-        """All fits as plain data."""
-        stretched = [
-            [self.common.index(each.base), list(each.stretches)] for each in self.stretched
-        ]
-        fits = [each.to_plain() for each in self.all]
-        asked = [[base, list(stretches), at] for (base, stretches), at in self._asked.items()]
-        return [self.all.index(self.believed), len(self.common), stretched, asked, fits]
-
-    def load(self, plain: list[Any], segments: Segments) -> None:
-        """The opposite of `to_plain`."""
-        believed, count, stretched, asked, fits = plain
-        while len(self.common) < count:
-            self._add_scale()
-        self.stretched = [
-            self.common[base].with_stretches(tuple(stretches)) for base, stretches in stretched
-        ]
-        self._asked = {(base, tuple(stretches)): at for base, stretches, at in asked}
-        for each, fit in zip(self.all, fits, strict=True):
-            each.load(fit, segments)
-        self.believed = self.all[believed]
-
 
 def _ask_again(clock: int, margin: float) -> float:
     """When to look again at what is over its budget by a margin: budgets grow by 2 log(t)."""
     return clock * math.exp(min(margin / 4.0, math.log(_MOST_GROWTH)))
-
-
-def _limit(
-    profile: Callable[[float], float], inside: float, step: float, end: float, most: float
-) -> float:
-    """How far a mean may go from `inside` to `end`, 0 or 1, while the profile is at most `most`.
-
-    The root of the likelihood ratio is nearly a line: the secant's zero, kept in a bracket.
-    """
-    if inside == end:
-        return end
-    least = profile(inside)
-    goal = math.sqrt(max(most - least, 0.0))
-    outside, below, above = None, -goal, 0.0
-    for _ in range(_LIMIT_STEPS):
-        if outside is None:
-            value = min(inside + step, 1.0) if end else max(inside - step, 0.0)
-        else:
-            value = inside + (outside - inside) * min(max(below / (below - above), 0.1), 0.9)
-        gap = math.sqrt(max(profile(value) - least, 0.0)) - goal
-        if gap > 0.0:
-            outside, above = value, gap
-        else:
-            inside, below, step = value, gap, 2.0 * step
-            if value == end:
-                return end
-    return inside if outside is None else outside

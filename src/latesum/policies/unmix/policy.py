@@ -146,19 +146,6 @@ class Unmix(Rule):
             given = DelayExplanation(scale, 0.0, mean_known(scale, self.uncertainty, unknowns))
         self._explanations = Explanations(unknowns, given, scale)
 
-    def _snapshot(self) -> Any:
-        plan = self._arm, self._remaining, self._ramp, self._look_at, self._look_due, self._tested
-        segments, fits = self._segments.to_plain(), self._explanations.to_plain()
-        return [list(self._order), list(plan), self._unit, segments, fits]
-
-    def _restore(self, learned: Any) -> None:
-        order, plan, unit, segments, fits = learned
-        self._order = list(order)
-        self._arm, self._remaining, self._ramp, self._look_at, self._look_due, self._tested = plan
-        self._clear()
-        self._unit, self._segments = unit, Segments.from_plain(segments)
-        self._explanations.load(fits, self._segments)
-
     def _estimates(self, level: float) -> list[Believed]:
         from scipy.special import ndtri
 

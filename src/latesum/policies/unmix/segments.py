@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from latesum.policies.unmix.curves import Floats
@@ -119,24 +117,3 @@ class Segments:
             self._blocks = np.concatenate([self._blocks, np.zeros_like(self._blocks)])
         self._blocks[self.n_blocks] = start, start, arm
         self.n_blocks += 1
-
-    def to_plain(self) -> dict[str, Any]:
-        """All of it as plain data."""
-        plain = {name: each for name, each in vars(self).items() if name[0] != "_"}
-        lists = {name: list(plain[name]) for name in ("known", "played", "pending", "visits")}
-        return {**plain, **lists, "table": self.table.tolist(), "blocks": self.blocks.tolist()}
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> Segments:
-        """The opposite of `to_plain`."""
-        new = cls(plain["n_arms"])
-        for name, rows in (("_table", plain["table"]), ("_blocks", plain["blocks"])):
-            room = getattr(new, name)
-            array = np.zeros((max(len(room), len(rows)), room.shape[1]))
-            if rows:
-                array[: len(rows)] = rows
-            setattr(new, name, array)
-        for name, each in plain.items():
-            if name not in ("table", "blocks"):
-                setattr(new, name, list(each) if isinstance(each, list) else each)
-        return new
