@@ -16,6 +16,7 @@ import numpy as np
 
 from latesum import Problem, compare
 from latesum.policies.unmix import curves, explanations, rule
+from latesum.policies.unmix.segments import Segments
 from report import command, keep, options, show
 
 #: Problem, horizon and policy.
@@ -33,7 +34,7 @@ CASES: dict[str, tuple[Problem, int, str]] = {
         "unmix-untold",
     ),
 }
-#: The module that holds each constant.
+#: The module or class that holds each constant.
 CONSTANTS: dict[str, Any] = {
     "KAPPA": explanations,
     "FACTORS": explanations,
@@ -44,7 +45,7 @@ CONSTANTS: dict[str, Any] = {
     "FIRST_SHARE": rule,
     "SEGMENT": rule,
     "STAY_SHARE": rule,
-    "FEWEST": rule,
+    "FEWEST": Segments,
 }
 
 
@@ -53,9 +54,9 @@ def changed(name: str | None, factor: float) -> Iterator[None]:
     """A constant times a factor; curves that were made with another value are forgotten.
 
     >>> with changed("FEWEST", 2):
-    ...     print(rule.FEWEST)
+    ...     print(Segments.FEWEST)
     16
-    >>> rule.FEWEST
+    >>> Segments.FEWEST
     8
     """
     if name is None:

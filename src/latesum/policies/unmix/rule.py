@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.history import History
 from latesum.policies.unmix.explanations import SMALLEST_SCALE, DelayExplanation, Explanations
-from latesum.policies.unmix.segments import FEWEST, Segments
+from latesum.policies.unmix.segments import Segments
 
 #: The longest first visit to an arm, in units: by then most of its rewards have come.
 FIRST_VISIT = 3.0
@@ -41,7 +41,7 @@ class Rule(Policy):
         self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
         self._arm = self._remaining = 0
         #: Where nothing is given: the next block's length while the delay cannot be seen yet.
-        self._ramp = FEWEST if self._nothing_given else 0
+        self._ramp = Segments.FEWEST if self._nothing_given else 0
         #: All explanations are fitted anew when this many rounds are over; then doubts are due.
         self._look_at, self._look_due = 0, True
         #: What the present visit tests: the mean delay by which its arm may be the best one.
@@ -94,10 +94,10 @@ class Rule(Policy):
         if arm == segments.last_arm:
             rounds = max(STAY_SHARE * segments.known[arm], self._segment)
         else:
-            rounds = max(FEWEST, self._unit)
+            rounds = max(Segments.FEWEST, self._unit)
             if not segments.visits[arm]:
                 silence = segments.silence if self._nothing_given else 0
-                rounds = min(max(rounds, silence), max(FEWEST, self._most_of_first_visit))
+                rounds = min(max(rounds, silence), max(Segments.FEWEST, self._most_of_first_visit))
         self._arm, self._remaining = arm, max(1, math.floor(rounds + 0.5))
         if self.horizon is not None and self.rounds_played < self.horizon:
             self._remaining = min(self._remaining, self.horizon - self.rounds_played)
@@ -107,7 +107,9 @@ class Rule(Policy):
         segments = self._segments
         if segments.count:
             seen = self._ramp >= 2 * self._explanations.longest_plausible
-            if (seen and segments.rewards >= FEWEST) or (self._ramp > self._most_of_first_visit):
+            if (seen and segments.rewards >= Segments.FEWEST) or (
+                self._ramp > self._most_of_first_visit
+            ):
                 self._ramp = 0
                 segments.visits = [0] * segments.n_arms  # of the arms it has told nothing yet
                 return False
@@ -161,7 +163,7 @@ class Rule(Policy):
         rounds, most = segments.block_rounds, self._most_of_first_visit
         others = [other for other in known if other != arm]
         if not others:  # the very first visit lasts until the arm has shown what it earns
-            short = rounds < 2 * self._unit or segments.rewards < FEWEST
+            short = rounds < 2 * self._unit or segments.rewards < Segments.FEWEST
             return short and rounds < min(2 * FIRST_VISIT * self._unit, most)
         cap = max(self._later_visit, segments.known[arm] - rounds)
         if segments.visits[arm] <= 1:

@@ -8,9 +8,6 @@ from latesum.policies.unmix.curves import Floats
 
 #: Rewards are in [0, 1]; what is beyond this per round is cut, so that nothing overflows.
 _LARGEST = 1e6
-#: Fewer rounds or rewards say nothing: with fewer rewards at the start, "it earns nothing" explains
-#: as much as "rewards are late".
-FEWEST = 8
 #: When the status quo began, in rounds.
 _ALWAYS = -1e15
 
@@ -26,6 +23,10 @@ class Segments:
     >>> segments.known, segments.pending, len(segments.table)
     ([100, 0], [100, 0], 2)
     """
+
+    #: Fewer rounds or rewards say nothing: with fewer rewards at the start, "it earns nothing"
+    #: explains as much as "rewards are late".
+    FEWEST = 8
 
     def __init__(self, n_arms: int, status_quo: int | None = None) -> None:
         self.n_arms = n_arms
@@ -72,7 +73,7 @@ class Segments:
     @property
     def late_from(self) -> int:
         """How long no reward came at the start, if that says that rewards are late; else 0."""
-        return self.silence if self.silence * self.typical >= FEWEST else 0
+        return self.silence if self.silence * self.typical >= self.FEWEST else 0
 
     def add(self, arm: int, rounds: int, total: float | None, merged_after: float = np.inf) -> None:
         """A segment that was played; late in a block it becomes a part of the last one."""
