@@ -29,7 +29,7 @@ from latesum.campaigns.rows import NO_OPTION, shown_of, shown_text
 from latesum.campaigns.state import Append, CampaignState, Event
 from latesum.errors import NotPossible
 from latesum.files import FileForm
-from latesum.policies import registry
+from latesum.policies import PolicySpec, registry
 
 
 class Action(NamedTuple):
@@ -357,8 +357,9 @@ def _check_new_name(config: CampaignConfig, name: str, renamed: int | None = Non
 
 def _check_addition(config: CampaignConfig, name: str) -> None:
     """Refuse an option that the policy cannot take in while it runs."""
-    if not config.is_market and not registry.takes_new_options(config.policy):
-        able = [each for each in registry.available() if registry.takes_new_options(each)]
+    if not config.is_market and not PolicySpec.parse(config.policy).owner.takes_new_options:
+        names = registry.available()
+        able = [name for name in names if PolicySpec.parse(name).owner.takes_new_options]
         raise NotPossible(
             f"{config.policy} cannot take in an option while it runs; {', '.join(able)} can. "
             f"Change the policy first (to {able[0]})."

@@ -40,14 +40,12 @@ def _history(policy: Policy, rng: np.random.Generator, steps: int) -> list[Play]
     plays = []
     for _ in range(steps):
         arm, rounds, purpose, number, _ = _block(policy)
-        manner = rng.choice(
-            ["followed", "cut short", "run over", "overridden"], p=[0.6, 0.2, 0.1, 0.1]
-        )
-        if manner == "cut short":
+        manner = rng.random()
+        if manner < 0.2:  # cut short
             rounds = max(1, int(rounds * rng.random()))
-        elif manner == "run over":
+        elif manner < 0.3:  # run over
             rounds += int(rng.integers(1, 50))
-        elif manner == "overridden":
+        elif manner < 0.4:
             arm, rounds = int(rng.integers(policy.n_arms)), int(rng.integers(1, 200))
             purpose, number = "override", policy.number_for(arm, "override")
         total = float(rng.binomial(rounds, means[arm])) if rng.random() < 0.85 else None
@@ -68,10 +66,8 @@ def _block(policy: Policy) -> Block:
     )
     known = purpose in PURPOSES and purpose != "override"
     _require(known, f"ask() must learn, bridge or commit, not {purpose!r}.")
-    _require(
-        segment is None or (isinstance(segment, int) and segment >= 1),
-        f"a segment is a number of rounds, at least 1, or None, not {segment!r}.",
-    )
+    whole = segment is None or (isinstance(segment, int) and segment >= 1)
+    _require(whole, f"a segment is a number of rounds, at least 1, or None, not {segment!r}.")
     return asked
 
 
@@ -93,14 +89,10 @@ def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
         one.estimates()
         one.explain()
         one.to_state()
-        _require(
-            one.ask() == first,
-            "`ask` must answer the same when asked again: `_next` must not change anything.",
-        )
-        _require(
-            one.copy().ask() == first,
-            "a copy must ask for the same: set what is learned in `_reset`.",
-        )
+        pure = "`ask` must answer the same when asked again: `_next` must not change anything."
+        _require(one.ask() == first, pure)
+        copied = "a copy must ask for the same: set what is learned in `_reset`."
+        _require(one.copy().ask() == first, copied)
         one.tell(*play)
         other.tell(*play)
     _same(one, other, "looking at a policy must change nothing")
@@ -124,12 +116,9 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
             seen = None if seen is None or share is None else seen - share
             short = asked.rounds - (play.rounds - remaining)
             if followed and seen is not None and short > 0:
-                rest = asked._replace(rounds=short)
-                _require(
-                    parts.ask() == rest,
-                    "when part of a block was played, `_next` must ask for what remains of it: "
-                    f"{rest} of {asked}, not {parts.ask()}.",
-                )
+                now, rest = parts.ask(), asked._replace(rounds=short)
+                part = "when part of a block was played, `_next` must ask for what remains of it"
+                _require(now == rest, f"{part}: {rest} of {asked}, not {now}.")
         parts.tell(play.arm, remaining, seen, play.purpose, play.number)
         _same(whole, parts, "a block played in segments must be learned as one played whole")
 
@@ -199,17 +188,12 @@ def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None
         lived.drop(arm)
         for _ in range(steps // 4):
             asked = lived.ask()
-            _require(
-                asked.arm not in order[:count],
-                f"a dropped arm must never be asked for again: {asked} was. `_next` may choose "
-                "from `_available()` only.",
-            )
+            only = "`_next` may choose from `_available()` only"
+            _require(asked.arm not in order[:count], f"a dropped arm was asked for: {only}.")
             total = float(asked.rounds // 2)
             lived.tell(asked.arm, asked.rounds, total, asked.purpose, asked.number)
-        _require(
-            _saved(lived).ask() == lived.ask(),
-            "a policy that is read from its state must know the dropped arms.",
-        )
+        known = "a policy that is read from its state must know the dropped arms."
+        _require(_saved(lived).ask() == lived.ask(), known)
     _refuses(lambda: lived.drop(order[-1]), "dropping the last arm")
 
 

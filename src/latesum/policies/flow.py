@@ -8,15 +8,9 @@ unknown means, and a small linear system, the flow balance, gives them back
 (`docs/research/flow.md` has the proof).
 
 The weights are those of a working delay with the right mean: half of the rewards come at once, the
-other half exactly 2 E rounds later. For runs of at least 2 E rounds this says E mu at each
-boundary, as it must; for shorter ones it leaks in and out what is half of what was played, which
-keeps the system solvable. And it makes the weights a sum over rounds: however a history is cut into
-plays, the balance is the same.
-
-The status quo leaks into the first play too. If it was one of the arms, it is the first play's
-predecessor like any other. If it was something else, its mean is one more unknown: plays that begin
-while its rewards may still arrive form an equation of their own, for that unknown, and no arm is
-judged by them.
+other half exactly 2 E rounds later. So they are sums over rounds: however a history is cut into
+plays, the balance is the same. A status quo that is no arm is one more unknown, with an equation of
+its own from the plays that begin while its rewards may still arrive; no arm is judged by them.
 """
 
 from __future__ import annotations

@@ -214,15 +214,6 @@ def accepted_parameters(name: str) -> list[str]:
     return [key for key in spec.accepted if key not in spec.parameters]
 
 
-def takes_new_options(name: str) -> bool:
-    """Whether an option may be added while the policy of this name runs.
-
-    >>> takes_new_options("flow"), takes_new_options("odaaf")
-    (True, False)
-    """
-    return bool(getattr(PolicySpec.parse(name).owner, "takes_new_options", False))
-
-
 def checked_name(name: str) -> str:
     """The name, if it is that of a policy that decides from totals; any other is refused."""
     if PolicySpec.parse(name).sees != "totals":
