@@ -419,7 +419,7 @@ def test_explanations_are_of_now_or_of_then(new_campaign, clock):
     ("wrong", "match"),
     [
         ({"name": "a b"}, "name"),
-        ({"options": ["A", "a"]}, "different names"),
+        ({"options": ["A", "a"]}, "a name of its own"),
         ({"options": "AB"}, "list of names"),
         ({"parameters": {"horizon": 10}}, "cannot be built"),
         ({"range": (1, 1)}, "above 1"),

@@ -213,7 +213,7 @@ def test_a_campaign_is_changed_on_the_command_line(run):
     code, out, _ = run("add-option", "green", *WHY)
     assert code == 0
     assert re.match(r"Added green\. (\w+ is asked for first, and then )?green", out)
-    assert run("rename-option", "green", "vert", *WHY)[1] == "green is called vert now.\n"
+    assert run("rename-option", "green", "vert", *WHY)[1] == "Renamed green to vert.\n"
     code, out, _ = run("change", "--align", "week", "--max-lateness", "9 days", *WHY)
     assert code == 0
     assert run("change", "--max-lateness", "none", *WHY)[0] == 0
@@ -224,12 +224,12 @@ def test_a_campaign_is_changed_on_the_command_line(run):
     assert "say what to change: --run-for, --late, --parameter, --expected-rounds" in errors
     assert "horizon=900000" in run("change", "--run-for", "150 days", *WHY)[1]
     assert run("remove-option", "vert", *WHY)[0] == 0
-    assert run("restore-option", "vert", *WHY)[1] == "vert is a candidate again.\n"
+    assert run("restore-option", "vert", *WHY)[1] == "Restored vert.\n"
     run("pin", "vert", "--buckets", "4", *WHY)
     out = run("pause", *WHY)[1]
     assert "The pin to vert goes on, for 4 more buckets" in out
-    assert run("resume", *WHY)[1].startswith("Resumed. The pin to vert goes on")
-    assert run("unpin", *WHY)[1] == "The pin has ended.\n"
+    assert run("resume", *WHY)[1].startswith("Resumed the campaign. The pin to vert goes on")
+    assert run("unpin", *WHY)[1] == "Ended the pin.\n"
     out = run("history")[1]
     for words in ("ada changed policy from odaaf to flow", "ada added green: a test",
                   "ada renamed green to vert", "align from none to week", "restored vert",

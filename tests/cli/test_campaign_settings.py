@@ -20,7 +20,7 @@ GIVEN = {
 }
 #: Wrong config, and what is said about them wherever they are given.
 WRONG = {
-    "options": (["A"], "give two options with different names, or more, up to 100, not ['A']."),
+    "options": (["A"], "give two options or more, up to 100, not ['A']."),
     "every": ("month", "there is no kind of bucket 'month'"),
     "expected_rounds": (0, "the expected rounds of a bucket must be a whole number of at least 1"),
     "zone": ("Mars", "there is no time zone 'Mars'"),

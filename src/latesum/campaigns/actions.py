@@ -35,14 +35,13 @@ from latesum.policies import PolicySpec, registry
 class Action(NamedTuple):
     """What operators can do.
 
-    `summary` is for help texts. `past_tense` is what the history says and `done` what the command
-    line answers; `{option}`, `{buckets}` and `{before}` are filled in. All arguments are needed but
-    those that are optional; a `regional` one can be limited to a region.
+    `summary` is for help texts, `past_tense` for the history and for answers; `{option}`,
+    `{buckets}` and `{before}` are filled in. All arguments are needed but those that are optional;
+    a `regional` one can be limited to a region.
     """
 
     summary: str
     past_tense: str
-    done: str = ""
     arguments: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     regional: bool = False
@@ -54,53 +53,43 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
         "pause": Action(
             "Keep showing the present option until `resume`. A pin that runs goes on first.",
             "paused the campaign",
-            "Paused: the present option stays until `latesum campaign resume`.",
             regional=True,
         ),
         "resume": Action(
             "Let the policy decide again. A pin goes on after a pause; without a pause it ends.",
             "resumed the campaign",
-            "Resumed.",
             regional=True,
         ),
         "pin": Action(
             "Show this option in the next buckets that are decided.",
             "pinned {option} for {buckets}",
-            "{option} is pinned for the next {buckets}.",
             arguments=("option", "buckets"),
             optional=("buckets",),
             regional=True,
         ),
         "unpin": Action(
-            "End a pin that is not over; a pause goes on.",
-            "ended the pin",
-            "The pin has ended.",
-            regional=True,
+            "End a pin that is not over; a pause goes on.", "ended the pin", regional=True
         ),
         "remove-option": Action(
             "Take an option away, until `restore-option`.",
             "removed {option}",
-            "{option} is not decided on any more.",
             arguments=("option",),
             regional=True,
         ),
         "restore-option": Action(
             "Undo a removal: the policy goes on as if the option had never been away.",
             "restored {option}",
-            "{option} is a candidate again.",
             arguments=("option",),
             regional=True,
         ),
         "add-option": Action(
             "Add an option; its first block is asked for next. Not every policy can do that.",
             "added {option}",
-            "Added {option}.",
             arguments=("option",),
         ),
         "rename-option": Action(
             "Give an option another name; nothing else changes.",
             "renamed {before} to {option}",
-            "{before} is called {option} now.",
             arguments=("option", "name"),
             when_finished=True,
         ),
@@ -113,7 +102,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
         "finish": Action(
             "End the campaign: from now on one option is shown, by default the best so far.",
             "finished the campaign with {option}",
-            "Finished with {option}.",
             arguments=("option",),
             optional=("option",),
         ),
@@ -121,13 +109,11 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             "Go on with a finished or archived campaign, from the next bucket on; pauses and pins "
             "are over.",
             "reopened the campaign",
-            "Reopened: the policy decides again.",
             when_finished=True,
         ),
         "archive": Action(
             "Put a finished campaign away: lists leave it out, `reopen` takes it back.",
             "put the campaign into the archive",
-            "Archived; `list --all` still shows it.",
             when_finished=True,
         ),
     }

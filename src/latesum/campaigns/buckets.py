@@ -20,7 +20,9 @@ from latesum._render import counted
 Every = Literal["hour", "day", "week", "number"]
 KINDS: tuple[Every, ...] = get_args(Every)
 _NOMINAL = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+_EXAMPLES = {"hour": "2026-03-01 14:00", "day": "2026-03-01", "week": "2026-03-02 or 2026-W10"}
 _ISO_WEEK = re.compile(r"(\d{4})-?W(\d{2})", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{1,2}.*)?")
 _WHOLE = re.compile(r"[0-9]{1,12}")
 _LARGEST = 10_000_000
 
@@ -52,11 +54,15 @@ class Buckets:
             if start is not None:
                 raise InvalidInput("numbered buckets begin with number 1; leave the start out.")
             return cls(kind)
-        zone = _zone(zone).key
         if start is None:
             raise InvalidInput(f"say when the first {kind} begins, such as start='2026-03-01'.")
-        unset = cls(kind, zone, None)
-        return cls(kind, zone, unset._beginning(unset._time(start)))
+        unset = cls(kind, _zone(zone).key)
+        begin = unset._local(unset._time(start))
+        if kind == "hour":
+            first = begin.replace(minute=0, second=0, microsecond=0).astimezone(UTC)
+        else:
+            first = unset._midnight(begin.date())
+        return cls(kind, unset.zone_name, first)
 
     @property
     def timed(self) -> bool:
@@ -83,10 +89,14 @@ class Buckets:
             if abs(when) > _LARGEST:
                 raise InvalidInput(f"bucket numbers go up to {_LARGEST:,}.")
             return when
-        if not self.timed:
+        if self.first is None:
             raise InvalidInput(f"this campaign's buckets are numbered: 1, 2, 3, ..., not {when!r}.")
         try:
-            return self._number_at(self._time(when))
+            at = self._time(when)
+            if self.every == "hour":
+                return (at - self.first) // timedelta(hours=1) + 1
+            days = (self._local(at).date() - self._local(self.first).date()).days
+            return days // (7 if self.every == "week" else 1) + 1
         except OverflowError:
             raise InvalidInput(f"{when} is beyond the calendar.") from None
 
@@ -105,7 +115,7 @@ class Buckets:
         """How a bucket is called: its date, its hour with the offset, or its number."""
         if not self.timed:
             return str(number)
-        local = self.begin(number).astimezone(_zone(self.zone_name))
+        local = self._local(self.begin(number))
         if self.every == "hour":
             return local.isoformat(sep=" ", timespec="minutes")
         return local.date().isoformat()
@@ -114,33 +124,18 @@ class Buckets:
         """Which whole week, or group of `align` buckets, a bucket belongs to."""
         if isinstance(align, int):
             return (number - 1) // align
-        zone = _zone(self.zone_name)
-        assert self.first is not None
-        passed = self.begin(number).astimezone(zone).replace(tzinfo=None)
-        return (passed - self.first.astimezone(zone).replace(tzinfo=None)).days // 7
+        begun, first = (self._local(self.begin(each)).replace(tzinfo=None) for each in (number, 1))
+        return (begun - first).days // 7
 
-    def _number_at(self, moment: datetime) -> int:
-        assert self.first is not None
-        if self.every == "hour":
-            return (moment - self.first) // timedelta(hours=1) + 1
-        zone = _zone(self.zone_name)
-        days = (moment.astimezone(zone).date() - self.first.astimezone(zone).date()).days
-        return days // (7 if self.every == "week" else 1) + 1
-
-    def _beginning(self, moment: datetime) -> datetime:
-        local = moment.astimezone(_zone(self.zone_name))
-        if self.every == "hour":
-            return (moment - timedelta(minutes=local.minute, seconds=local.second)).replace(
-                microsecond=0
-            )
-        return self._midnight(local.date())
+    def _local(self, at: datetime) -> datetime:
+        return at.astimezone(_zone(self.zone_name))
 
     def _midnight(self, day: date) -> datetime:
         # Where the clocks jump at midnight, the day begins at the jump: fold=0 gives just that.
         return datetime.combine(day, time(), _zone(self.zone_name)).astimezone(UTC)
 
     def _time(self, when: str | date | datetime) -> datetime:
-        """The moment in UTC; a time without an offset is local, and must exist exactly once."""
+        """The time in UTC; one without an offset is local, and must exist exactly once."""
         if isinstance(when, str):
             when = _read_time(when, self.every)
         if not isinstance(when, datetime):
@@ -160,7 +155,7 @@ class Buckets:
             return earlier.astimezone(UTC)
         if self.every != "hour":  # whatever the hour, the day is the same
             return self._midnight(when.date())
-        if earlier.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != when:
+        if self._local(earlier.astimezone(UTC)).replace(tzinfo=None) != when:
             raise InvalidInput(
                 f"{when:%Y-%m-%d %H:%M} does not exist in {self.zone_name}: the clocks skip it. "
                 "That hour has no bucket; leave its row out."
@@ -178,31 +173,29 @@ def _begin(buckets: Buckets, number: int) -> datetime:
     steps = number - 1
     if buckets.every == "hour":
         return buckets.first + timedelta(hours=steps)
-    local = buckets.first.astimezone(_zone(buckets.zone_name)).date()
-    return buckets._midnight(local + timedelta(days=steps * (7 if buckets.every == "week" else 1)))
+    days = steps * (7 if buckets.every == "week" else 1)
+    return buckets._midnight(buckets._local(buckets.first).date() + timedelta(days=days))
 
 
 def _read_time(text: str, every: Every) -> date | datetime:
-    week = _ISO_WEEK.fullmatch(text.strip())
+    cleaned = text.strip().replace("Z", "+00:00")
+    week = _ISO_WEEK.fullmatch(cleaned)
     if week is not None and every == "week":
         try:
             return date.fromisocalendar(int(week[1]), int(week[2]), 1)
         except ValueError:
             raise InvalidInput(f"{text!r} is no week of that year.") from None
-    cleaned = text.strip().replace("Z", "+00:00")
+    found = _DAY.fullmatch(cleaned)
     try:
-        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", cleaned):
+        if found is not None and found[1] is None:
             return date.fromisoformat(cleaned)
-        if re.match(r"\d{4}-\d{2}-\d{2}[ T]\d{1,2}", cleaned):
+        if found is not None:
             return datetime.fromisoformat(re.sub(r"[ T](\d)(?=:|$)", r" 0\1", cleaned))
     except ValueError:
         pass
-    example = {"hour": "2026-03-01 14:00", "week": "2026-03-02 or 2026-W10"}.get(
-        every, "2026-03-01"
-    )
     raise InvalidInput(
         f"{text!r} is not a date that can be read without guessing; write year-month-day, "
-        f"such as {example}."
+        f"such as {_EXAMPLES.get(every, _EXAMPLES['day'])}."
     )
 
 
@@ -223,9 +216,7 @@ def span_text(buckets: float, every: str) -> str:
     """
     if every == "number":
         return counted(f"{buckets:.2g}", "bucket")
-    hours = buckets * {"hour": 1, "day": 24, "week": 168}[every]
+    hours = buckets * (_NOMINAL[every] / _NOMINAL["hour"])
     if hours < 48 and hours != 24:
-        shown, unit = f"{hours:.0f}" if hours >= 10 else f"{hours:.2g}", "hour"
-    else:
-        shown, unit = f"{hours / 24:.0f}" if hours >= 240 else f"{hours / 24:.2g}", "day"
-    return counted(shown, unit)
+        return counted(f"{hours:.0f}" if hours >= 10 else f"{hours:.2g}", "hour")
+    return counted(f"{hours / 24:.0f}" if hours >= 240 else f"{hours / 24:.2g}", "day")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -105,38 +106,22 @@ def read_text(value: object, name: str) -> str:
     return check_printable(value.strip(), name)
 
 
-def _read_name(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(NAME_PATTERN, value):
-        raise InvalidInput(
-            f"a campaign's name is up to 64 letters, digits, dots, dashes and underscores, "
-            f"not {value!r}."
-        )
-    return value
-
-
-def _read_options(value: Any) -> tuple[str, ...]:
+def _read_names(value: Any, what: str) -> tuple[str, ...]:
+    """Names that differ, whatever their capitals."""
     if not isinstance(value, list | tuple):
-        raise InvalidInput(f"the options are a list of names, not {value!r}.")
-    names = tuple(read_text(option, "an option's name") for option in value)
-    if not 2 <= len(names) <= MAX_OPTIONS or len({name.casefold() for name in names}) < len(names):
-        raise InvalidInput(
-            f"give two options with different names, or more, up to {MAX_OPTIONS}, "
-            f"not {list(names)[:MAX_OPTIONS]}."
-        )
+        raise InvalidInput(f"the {what}s are a list of names, not {value!r}.")
+    names = tuple(read_text(each, f"{what} name") for each in value)
+    if len({name.casefold() for name in names}) < len(names):
+        raise InvalidInput(f"each {what} needs a name of its own, not {list(names)}.")
     return names
 
 
-def _read_rounds(value: object) -> int:
-    expected = whole_number(value, "the expected rounds of a bucket", at_least=1)
-    if expected > MAX_ROUNDS:
-        raise InvalidInput(f"a bucket has at most {MAX_ROUNDS:,} rounds.")
-    return expected
-
-
-def _read_time_basis(value: object) -> str:
-    if value not in ("arrival", "decision"):  # no default, since a wrong one spoils all
-        raise InvalidInput(_DATED)
-    return str(value)
+def _read_options(value: Any) -> tuple[str, ...]:
+    names = _read_names(value, "option")
+    if not 2 <= len(names) <= MAX_OPTIONS:
+        listed = list(names)[:MAX_OPTIONS]
+        raise InvalidInput(f"give two options or more, up to {MAX_OPTIONS}, not {listed}.")
+    return names
 
 
 def _read_zone(value: Any, info: ValidationInfo) -> str:
@@ -154,19 +139,11 @@ def _read_start(value: Any, info: ValidationInfo) -> datetime | None:
 
 
 def _read_regions(value: Any) -> tuple[str, ...]:
-    if value is None or value == "":
-        return ()
-    if not isinstance(value, list | tuple):
-        raise InvalidInput("the regions are a list of names, such as ['north', 'south'].")
-    names = tuple(read_text(each, "a region's name") for each in value)
+    names = _read_names(value or (), "region")
     if len(names) == 1:
         raise InvalidInput("one region is no region: leave the regions out, or name two and more.")
-    if len(names) > MAX_REGIONS:
-        raise InvalidInput(f"a campaign has at most {MAX_REGIONS} regions, not {len(names)}.")
     if any(len(name) > 64 for name in names):
         raise InvalidInput("a region's name has at most 64 characters.")
-    if len({name.casefold() for name in names}) < len(names):
-        raise InvalidInput("each region needs a name of its own.")
     return names
 
 
@@ -277,16 +254,9 @@ def _in_buckets(text: str, key: str, buckets: Buckets) -> float:
     return parse_duration(text, key) / buckets.length
 
 
-def _read_range(value: Any) -> tuple[float, float]:
-    try:
-        low, high = value
-    except (TypeError, ValueError):
-        raise InvalidInput(
-            f"the range is the least and the most that a round can bring, such as (0, 250), "
-            f"not {value!r}."
-        ) from None
-    low = finite_number(low, "the least that a round can bring", at_least=-1e12)
-    return low, finite_number(high, "the most that a round can bring", above=low, at_most=1e12)
+def _check_range(value: tuple[float, float]) -> tuple[float, float]:
+    low = finite_number(value[0], "the least that a round can bring", at_least=-1e12)
+    return low, finite_number(value[1], "the most that a round can bring", above=low, at_most=1e12)
 
 
 def _read_span(value: Any, info: ValidationInfo) -> timedelta | None:
@@ -338,13 +308,6 @@ def _read_align(value: Any, info: ValidationInfo) -> str | int | None:
     if aligned > _MAX_ALIGN:
         raise InvalidInput(f"align is at most {_MAX_ALIGN:,} buckets.")
     return aligned
-
-
-def _read_seed(value: object) -> int:
-    seed = secrets.randbits(32) if value is None else whole_number(value, "the seed")
-    if seed > _MAX_SEED:
-        raise InvalidInput(f"the seed is at most {_MAX_SEED}.")
-    return seed
 
 
 def _read_status_quo(value: Any, info: ValidationInfo) -> str:
@@ -399,7 +362,7 @@ class CampaignConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[str, BeforeValidator(_read_name)] = Field(
+    name: str = Field(
         pattern=NAME_PATTERN, description="Letters, digits, dots, dashes and underscores."
     )
     options: Annotated[tuple[str, ...], BeforeValidator(_read_options)] = Field(
@@ -408,10 +371,12 @@ class CampaignConfig(BaseModel):
     every: Annotated[
         Every, BeforeValidator(lambda value: known_name(value, KINDS, "kind of bucket"))
     ] = Field("day", description="What a bucket is: hour, day, week or number; by default day.")
-    expected_rounds: Annotated[int, BeforeValidator(_read_rounds), _CHANGEABLE] = Field(
-        ge=1, le=MAX_ROUNDS, description="Rounds (visitors, ...) in a bucket."
-    )
-    time_basis: Annotated[TimeBasis, BeforeValidator(_read_time_basis)] = Field(
+    expected_rounds: Annotated[
+        int,
+        BeforeValidator(lambda n: whole_number(n, "the expected rounds of a bucket", at_least=1)),
+        _CHANGEABLE,
+    ] = Field(ge=1, le=MAX_ROUNDS, description="Rounds (visitors, ...) in a bucket.")
+    time_basis: TimeBasis = Field(
         description="'arrival' or 'decision': whether a total holds what arrived in its bucket "
         "(it should) or what was decided in it."
     )
@@ -439,7 +404,7 @@ class CampaignConfig(BaseModel):
         description="Of the policy; horizon and delays may be given in time or in buckets.",
         examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
     )
-    range: Annotated[tuple[float, float], BeforeValidator(_read_range), _CHANGEABLE] = Field(
+    range: Annotated[tuple[float, float], AfterValidator(_check_range), _CHANGEABLE] = Field(
         (0.0, 1.0),
         description="The least and the most that one round can bring; by default 0 and 1.",
     )
@@ -469,9 +434,11 @@ class CampaignConfig(BaseModel):
     ] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")
     seed: Annotated[
         int,
-        BeforeValidator(_read_seed),
+        BeforeValidator(lambda n: secrets.randbits(32) if n is None else whole_number(n, "seed")),
         _or_null(_whole(0, _MAX_SEED)),
-    ] = Field(None, validate_default=True, description="For policies that draw at random.")
+    ] = Field(
+        None, validate_default=True, le=_MAX_SEED, description="For policies that draw at random."
+    )
     status_quo: Annotated[
         str, PlainValidator(_read_status_quo), WithJsonSchema({"type": "string"})
     ] = Field(
@@ -722,9 +689,12 @@ def _refusal(error: ValidationError) -> InvalidInput:
             known_name(field, fields, "field")
         except InvalidInput as refusal:
             return refusal
+    if field == "time_basis":  # no default, since a wrong one spoils all
+        return InvalidInput(_DATED, field=field)
+    described = fields[field].description if field in fields else ""
     if problem["type"] == "missing":
-        missing = f"{field} is missing: {fields[field].description}"
-        return InvalidInput(_DATED if field == "time_basis" else missing, field=field)
+        return InvalidInput(f"{field} is missing: {described}", field=field)
     if problem["type"] == "value_error":
         return InvalidInput(str(problem["ctx"]["error"]), field=field)
-    return InvalidInput(f"{field} cannot be {shortened(repr(problem['input']))}.", field=field)
+    given = shortened(repr(problem["input"]))
+    return InvalidInput(f"{field} cannot be {given}: {described}", field=field)

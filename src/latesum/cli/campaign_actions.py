@@ -38,9 +38,9 @@ def _command_of(name: str) -> Callable[..., None]:
         with opened(campaign) as found:
             done = found.act(name, user=user_name(user), reason=reason, region=region, **given)
         count = counted(given.get("buckets") or 1, "bucket")
-        said = action.done.format(option=done.option, before=given.get("option"), buckets=count)
-        where = f" (in {region})" if region else ""
-        print(f"{said}{where} {done.note}".rstrip())
+        names = {"option": done.option, "before": given.get("option"), "buckets": count}
+        said = action.past_tense.format(**names) + (f" in {region}" if region else "")
+        print(f"{said[0].upper()}{said[1:]}. {done.note}".rstrip())
 
     command.__doc__ = action.summary
     taken = [*action.arguments, "reason", *["region"] * action.regional, "campaign", "user"]
