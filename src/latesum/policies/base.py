@@ -9,6 +9,7 @@ segments in which a block was reported says so (`learns_from`).
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
@@ -180,7 +181,7 @@ class Policy(ABC):
         self._events.append(play)
         if self.learns_from == "blocks":
             if continues and last is not None and (last.total is None) == (total is None):
-                self._go_back()  # the block is learned whole
+                self._go_back(self._before)  # the block is learned whole
                 whole = None if total is None or last.total is None else last.total + total
                 play = Play(arm, last.rounds + rounds, whole, purpose, number)
             else:
@@ -225,8 +226,7 @@ class Policy(ABC):
 
         `rng` and `history` (what was played before the start) take the place of its own.
         """
-        new = object.__new__(type(self))
-        vars(new).update(vars(self))
+        new = copy.copy(self)
         if history is not None:
             if "history" not in saving.arguments_of(type(self)):
                 raise InvalidInput(f"{type(self).__name__} takes no history.")
@@ -239,11 +239,9 @@ class Policy(ABC):
 
     def copy(self) -> Self:
         """The same policy, knowing the same; what one learns later, the other does not know."""
-        new = object.__new__(type(self))
-        vars(new).update(vars(self))
-        new._before, new._events = self._memory(), self._events.copy()
-        new._go_back()
-        new._before, new._asked = self._before, None
+        new = copy.copy(self)
+        new._events, new._asked = self._events.copy(), None
+        new._go_back(self._memory())
         return new
 
     def replay(self, plays: Iterable[Play | Sequence[Any] | int]) -> Self:
@@ -352,15 +350,6 @@ class Policy(ABC):
         late = "while late rewards of other options fade out"
         return late if any(plays) else "because nothing is known yet"
 
-    def _snapshot(self) -> Any:
-        """A copy of all that was learned: of the attributes that `_reset` sets."""
-        return {name: saving.copied(getattr(self, name)) for name in self._learned}
-
-    def _restore(self, learned: Any) -> None:
-        """The opposite of `_snapshot`; the argument must not be changed later."""
-        for name, value in learned.items():
-            setattr(self, name, saving.copied(value))
-
     def _available(self) -> list[int]:
         return [arm for arm in range(self.n_arms) if arm not in self._dropped]
 
@@ -371,11 +360,13 @@ class Policy(ABC):
         return arm
 
     def _memory(self) -> tuple[int, Any, Any]:
+        """A copy of all that was learned: of the attributes that `_reset` sets."""
         generator = None if self._rng is None else self._rng.bit_generator.state
-        return self.rounds_played, self._snapshot(), generator
+        learned = {name: saving.copied(getattr(self, name)) for name in self._learned}
+        return self.rounds_played, learned, generator
 
-    def _go_back(self) -> None:
-        self.rounds_played, learned, generator = self._before
+    def _go_back(self, memory: tuple[int, Any, Any]) -> None:
+        self.rounds_played, learned, generator = memory
         if generator is not None:
             self._rng = saving.generator_in(generator)
-        self._restore(learned)
+        vars(self).update(saving.copied(learned))

@@ -80,25 +80,22 @@ class Switchback(Policy):
         self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
         self.pattern, self.differing_delays = pattern, differing_delays
+        self._clear_caches()
         super().__init__(n_arms, names=names, rng=rng)
 
     def _reset(self) -> None:
         self._rows: list[list[Any]] = [list(part) for part in self.history]
         rng = self._rng
         self._seed = 0 if rng is None else int(rng.integers(2**31))
+        self._clear_caches()
+
+    def _clear_caches(self) -> None:
         self._built: MarketConfig | None = None
         self._found: Posterior | None = None
 
     def _learn(self, play: Play) -> None:
         self._rows.append([play.arm, play.rounds, play.total])
         self._found = None
-
-    def _snapshot(self) -> Any:
-        return [[row.copy() for row in self._rows], self._seed]
-
-    def _restore(self, learned: Any) -> None:
-        self._rows, self._seed = [row.copy() for row in learned[0]], learned[1]
-        self._built = self._found = None
 
     @property
     def _size(self) -> int:
