@@ -123,11 +123,14 @@ class DelayExplanation:
             return _UNLIKELY, 1.0, 0.0
         return found
 
-    def refine(self, segments: Segments) -> None:
-        """One step from where the fit is."""
+    def refine(self, segments: Segments, steps: int = 1) -> None:
+        """Steps from where the fit is."""
         self.fill(segments)
-        self.objective, self.misfit, _ = self.fit(segments, 1, self.point)
-        self._judge(segments)
+        self.objective, self.misfit, _ = self.fit(segments, steps, self.point)
+        outside = self.means - self.means.clip(0.0, 1.0)
+        impossible = float(outside @ (outside / self.variances))
+        self.cost = self.objective + self.penalty * self.misfit + impossible
+        self.fitted_at = segments.clock
 
     def later(self, arm: int, factor: float) -> tuple[float, ...]:
         """How late the arms' rewards are if those of one are later by a factor."""
@@ -143,26 +146,16 @@ class DelayExplanation:
         new.base, new.stretches, new.charged = base, stretches, one_of_many + 2.0 * KAPPA
         return new
 
-    def fit_first(self, segments: Segments, base: DelayExplanation) -> None:
-        """Fit from where the fit of another explanation with the same bins is."""
-        self.point[:] = base.point
-        self.fill(segments)
-        self.objective, self.misfit, _ = self.fit(segments, _STEPS - 1, self.point)
-        self._judge(segments)
-
     def fit_anew(self, segments: Segments) -> None:
         """Fit from a neutral point too, and keep the likelier one."""
-        before = None
+        before: dict[str, Any] = {}
         if self.fitted_at:
             self.refine(segments)
-            before = self.objective, self.misfit, self.point.copy(), self.variances.copy()
-        self.fill(segments)
-        self.point[:] = self._neutral(segments)
-        self.objective, self.misfit, _ = self.fit(segments, _STEPS, self.point)
-        if before is not None and before[0] <= self.objective:
-            self.objective, self.misfit = before[:2]
-            self.point[:], self.variances[:] = before[2:]
-        self._judge(segments)
+            before = {**vars(self), "variances": self.variances.copy()}
+        self.point = self._neutral(segments)
+        self.refine(segments, _STEPS)
+        if before and before["objective"] <= self.objective:
+            vars(self).update(before)
 
     def _neutral(self, segments: Segments) -> Floats:
         """The prior of the curve, after the silence at the start, and all means the same."""
@@ -171,15 +164,6 @@ class DelayExplanation:
             weights = self.curve.bins[0]
         means = np.full(segments.n_arms, segments.typical)
         return np.concatenate([weights / weights.sum(), means])
-
-    def _judge(self, segments: Segments) -> None:
-        outside = self.means - self.means.clip(0.0, 1.0)
-        self.cost = (
-            self.objective
-            + self.penalty * self.misfit
-            + float(outside @ (outside / self.variances))
-        )
-        self.fitted_at = segments.clock
 
     def held(self, segments: Segments, arm: int, value: float, limit: float, far: float) -> float:
         """Minus twice the log-likelihood where the mean is `value`, as far as `limit` asks.
@@ -306,7 +290,8 @@ class Explanations:
                 if (base.base, stretches) in known:
                     continue
                 each = base.with_stretches(stretches)
-                each.fit_first(segments, base)
+                each.point[:] = base.point
+                each.refine(segments, _STEPS - 1)
                 margin = (each.cost - believed.cost) / believed.misfit
                 margin -= self._kept(segments, each)
                 if margin > 0.0:
