@@ -296,3 +296,17 @@ def test_a_five_minute_page_works_with_what_it_says_to_install(wheel, environmen
     (environment.folder / "page.sh").write_text(bash, encoding="utf-8")
     (environment.folder / "bin" / "bash").symlink_to(shutil.which("bash"))
     environment.run("bash", "page.sh")
+
+
+def test_a_policy_of_ones_own_is_entered_and_verified(wheel, environment):
+    """In one file, with one command each; the file itself is not needed to verify the entry."""
+    environment.install(f"{wheel}[cli,experiments]")
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    file = environment.folder / "play_the_winner.py"
+    file.write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], encoding="utf-8")
+    entry = ["play_the_winner:PlayTheWinner", "--track", "nothing", "--out", "mine"]
+    environment.latesum("bench", *entry, "--suite", "random-1", "--runs", "5", "--dev-seed", "1")
+    assert (environment.folder / "mine" / "report.html").exists()
+    file.unlink()
+    said = environment.latesum("bench", "verify", "mine/entry.zip", "--sample", "5").stdout
+    assert "Verified: 5 runs made again" in said

@@ -1,6 +1,4 @@
-"""The loop of a simulated run.
-
-A policy asks for a block, the world plays it, and its total is reported to the policy.
+"""The loop of a simulated run: a policy asks for a block, the world plays it, its total is told.
 
 `Reports` says when totals become known. Between the policy and the loop stands a feed, which
 decides on what is known by then and for how long, and takes in what was played.

@@ -76,16 +76,9 @@ def regret(run: Run) -> Any:
     return run.regret(run.checkpoints)
 
 
-@register_measure("ended_on_best")
-def ended_on_best(run: Run) -> bool:
-    """Whether no arm was better than the one that was played last."""
-    return run.ended_on_best
-
-
-@register_measure("switches")
-def switches(run: Run) -> int:
-    """How often the arm changed."""
-    return run.switches
+# As the run has them.
+MEASURES.add("ended_on_best", lambda run: run.ended_on_best)
+MEASURES.add("switches", lambda run: run.switches)
 
 
 @register_measure("possibly_stuck")

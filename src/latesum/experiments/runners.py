@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from typing import Any, Protocol
 
 from latesum._checks import InvalidInput, whole_number
@@ -79,12 +80,7 @@ class InProcesses:
 
 @contextlib.contextmanager
 def _interrupts_put_off() -> Iterator[None]:
-    """Raise an interrupt at the end of the block, not within it.
-
-    Python drops an exception in what runs around a fork, so that an interrupt that comes while
-    processes are started would be lost; and a process that it reaches before it ignores interrupts
-    would end with a traceback.
-    """
+    """Raise an interrupt at the end of the block: Python drops exceptions around a fork."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
         yield  # interrupts are not for this thread, or not for Python
@@ -124,15 +120,25 @@ def _do_task(number: int) -> Any:
 class OnDask:
     """The cluster of a `distributed.Client`. Dask is the extra `cluster`.
 
-    Results come back to this process as they complete. A worker that is lost takes only the tasks
-    with it that it was working on or had not handed over; the scheduler gives those to the others,
-    and since a task is a pure function, the result is the same.
+    The tasks of a worker that is lost are given to others; a task is a pure function, so that the
+    result is the same.
     """
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self.workers = max(sum(client.nthreads().values()), 1)
-        _refuse_other_versions(client)
+        try:
+            there = set(client.run(version, "latesum").values())
+        except Exception as error:  # whatever a worker says that has no latesum
+            raise InvalidInput(
+                f"the workers of the cluster cannot load latesum ({error}); install latesum "
+                f"{__version__} there."
+            ) from None
+        if there - {__version__}:  # they might make other runs of the same numbers
+            raise InvalidInput(
+                f"the workers of the cluster have latesum {', '.join(sorted(there))} and this is "
+                f"{__version__}; install the same version everywhere."
+            )
 
     def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         import asyncio
@@ -192,23 +198,3 @@ def chosen_runner(workers: int = 1, dask: str | None = None) -> Iterator[Runner]
                 ) from None
             stack.enter_context(client)
         yield OnDask(client)
-
-
-def _refuse_other_versions(client: Any) -> None:
-    """Workers with another latesum might make other runs of the same numbers."""
-    try:
-        there = set(client.run(_installed_version).values())
-    except Exception as error:  # whatever a worker says that cannot load a function of ours
-        raise InvalidInput(
-            f"the workers of the cluster cannot load latesum ({error}); install latesum "
-            f"{__version__} there."
-        ) from None
-    if there - {__version__}:
-        raise InvalidInput(
-            f"the workers of the cluster have latesum {', '.join(sorted(there))} and this is "
-            f"{__version__}; install the same version everywhere."
-        )
-
-
-def _installed_version() -> str:
-    return __version__

@@ -43,7 +43,6 @@ Order = Literal["listed", "drawn"]
 USUAL_MEASURES = ("regret", "ended_on_best", "switches")
 #: The children of a run's seed that its parts draw from.
 WORLD, POLICY, REPORTS, ORDER, PROBLEM = range(5)
-_KEPT_ORDERS = 256
 
 
 class DrawnProblem(NamedTuple):
@@ -140,9 +139,8 @@ class RunSpec:
         try:
             policy = json.loads(json.dumps(dict(self.policy.parameters)))
         except TypeError as error:
-            raise InvalidInput(
-                f"{self.policy.name} cannot be written to a file: {error}."
-            ) from None
+            name = self.policy.name
+            raise InvalidInput(f"{name} cannot be written to a file: {error}.") from None
         data: dict[str, Any] = {
             "problem": problem_data(self.problem),
             "policy": {"name": self.policy.name, "parameters": policy},
@@ -370,14 +368,9 @@ class RunSpec:
         found = LAWS.find(self.problem)(self._rng(number, PROBLEM))
         if isinstance(found, Problem):
             return dataclasses.replace(self, problem=found, problem_name="")
-        return dataclasses.replace(
-            self,
-            problem=found.problem,
-            horizon=found.horizon,
-            checkpoints=(),
-            problem_name="",
-            reports=Reports(found.bucket),
-        )
+        more: dict[str, Any] = {"reports": Reports(found.bucket), "checkpoints": ()}
+        more |= {"problem": found.problem, "horizon": found.horizon, "problem_name": ""}
+        return dataclasses.replace(self, **more)
 
     def _status_quo_of(self, number: int) -> Reward | float | str | None:
         """The status quo: an arm has another number where the order of the arms is drawn."""
@@ -393,7 +386,7 @@ class RunSpec:
     @functools.cached_property
     def _permuted(self) -> Callable[[tuple[int, ...]], Problem]:
         """The problem in an order of its arms: tables are made once for each that is met."""
-        return functools.lru_cache(_KEPT_ORDERS)(self.prepared[0].permuted)
+        return functools.lru_cache(256)(self.prepared[0].permuted)
 
     @functools.cached_property
     def _knows_arms(self) -> bool:

@@ -42,11 +42,7 @@ def standard_error(values: Floats) -> Any:
 
 
 def mean_of(values: Floats) -> Uncertain:
-    """A mean with its limits.
-
-    >>> mean_of(np.array([1.0, 2.0, 3.0])).value
-    2.0
-    """
+    """A mean with its limits."""
     mean, error = float(values.mean()), float(standard_error(values))
     return Uncertain(mean, mean - Z * error, mean + Z * error)
 
@@ -92,8 +88,7 @@ def rate_upper_limit(count: int, runs: int, level: float = 0.95) -> float:
 def ratio_of_means(above: Floats, below: Floats) -> tuple[Floats, Floats]:
     """The ratio of the means of two samples and its standard error (delta method), by column.
 
-    Rows are runs. Runs of one number draw from the same seed under every specification, so the
-    samples may be correlated; where they have as many runs, the error allows for that.
+    Runs of one number (rows) share a seed: with as many runs, the error allows for correlation.
 
     >>> ratio, error = ratio_of_means(np.array([[2.0], [4.0]]), np.array([[1.0], [2.0]]))
     >>> ratio.tolist(), error.tolist()              # in step: no error at all

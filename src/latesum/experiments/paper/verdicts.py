@@ -56,9 +56,8 @@ def published_curves(figure: str) -> dict[str, Floats]:
 class EndRatio(NamedTuple):
     """The end of one curve, published and ours.
 
-    `combined_error` joins our standard error with theirs. They published none: it is taken as what
-    our runs say it must be with their number of replications. It includes how exactly the curve
-    could be read.
+    `combined_error` joins our standard error, what our runs say theirs must be with their number of
+    replications, and how exactly the curve could be read.
     """
 
     figure: str
@@ -85,7 +84,9 @@ class EndRatio(NamedTuple):
     def cells(self) -> list[str]:
         """A row for a table: curve, published, ours, error, difference in errors, verdict."""
         apart = "–" if math.isnan(self.errors_apart) else f"{self.errors_apart:+.2f}"
-        numbers = digits(self.published, 4), digits(self.ours, 4), digits(self.standard_error, 2)
+        shown = ((self.published, 4), (self.ours, 4), (self.standard_error, 2))
+        numbers = ["0" if abs(n) < 1e-9 else f"{n:#.{d}g}".rstrip(".") for n, d in shown]
+        numbers = [each.replace("nan", "–") for each in numbers]
         return [f"{self.figure} {self.curve}", *numbers, apart, self.verdict]
 
 
@@ -135,19 +136,6 @@ class Jumps(NamedTuple):
             f"{max(self.shifts, key=abs):+.2%}",
             f"{self.holding} of {len(self.ours)}",
         ]
-
-
-def digits(number: float, significant: int) -> str:
-    """A number with `significant` digits, zeros included; a dash where there is none.
-
-    >>> digits(15.0, 4), digits(151.4051, 4), digits(12.3, 2), digits(0.0, 2)
-    ('15.00', '151.4', '12', '0')
-    """
-    if math.isnan(number):
-        return "–"
-    if abs(number) < 1e-9:
-        return "0"
-    return f"{number:#.{significant}g}".rstrip(".")
 
 
 def end_ratios(figure: str, results: Results) -> list[EndRatio]:
