@@ -336,9 +336,12 @@ def test_past_its_horizon_and_without_one_it_goes_on():
 )
 def test_it_learns_how_much_rewards_vary(rewards, least, most):
     """rho is 1 for 0/1 rewards, also rare ones, 1/6 and 1/7 for the Betas, 0 for constants."""
-    policy = Unmix(2, 250_000, delay="constant(50)")
-    learned = simulate(Problem(rewards, "constant(50)"), policy, 250_000, seed=3).policy
-    assert least <= learned._explanations.dispersion(learned._segments) <= most
+    found = []
+    for seed in (1, 2, 3):
+        policy = Unmix(2, 250_000, delay="constant(50)")
+        learned = simulate(Problem(rewards, "constant(50)"), policy, 250_000, seed=seed).policy
+        found.append(learned._explanations.dispersion(learned._segments))
+    assert least <= np.median(found) <= most
 
 
 def test_intervals_are_narrower_where_rewards_vary_less():
