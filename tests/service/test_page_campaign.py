@@ -189,7 +189,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
     page.click("nav >> text=Plan")
     page.locator("#plan-rate").fill("32")  # a campaign that is soon decided
     page.click("#plan-form button.main")
-    visitor.wait_for("#verdict [aria-label=Verdict]", 125)
+    visitor.wait_for("#verdict [aria-label=Verdict]", 320)
     assert page.inner_text("#verdict .answer").startswith("Go")
     assert "all new options are worse" in page.inner_text("#verdict")
     check_look()
@@ -197,7 +197,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
     assert page.locator("#set-up").is_hidden()
     assert "simulate again" in page.inner_text("#verdict .outdated")
     page.click("#plan-form button.main")
-    visitor.wait_for("#verdict [aria-label=Verdict]", 125)
+    visitor.wait_for("#verdict [aria-label=Verdict]", 320)
     visitor.follow("#set-up")
     assert "As planned: the method is unmix" in page.inner_text(".note")
     page.fill("#new-name", name)

@@ -224,7 +224,7 @@ def test_from_a_plan_to_a_winner_with_regions_by_the_page_alone(
     page.locator("#plan-lift").fill("25")
     page.locator("#plan-run-for").fill("8 weeks")
     page.click("#region-plan-form button.main")
-    visitor.wait_for("#verdict .answer", 125)
+    visitor.wait_for("#verdict .answer", 320)
     assert "half-time test" in page.inner_text("#verdict")
     visitor.check_look()
     policy = json.loads(io.StringIO(page.evaluate("sessionStorage.planned")).read())

@@ -21,7 +21,7 @@ from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import say_late
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
-from latesum.campaigns.knowledge import Knowledge, MarketKnowledge, deviation
+from latesum.campaigns.knowledge import Comparison, Knowledge, MarketKnowledge, deviation
 from latesum.campaigns.rows import shown_text
 from latesum.campaigns.state import CampaignState, Decision, RecordStatus, Source
 from latesum.policies.base import Purpose
@@ -373,6 +373,7 @@ def _options(
     """The options over all regions, or in one."""
     state = known.state if region is None else known.state.parts[region]
     visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
+    ever = {part.shown(b) for part in known.state.parts.values() for b in part.decisions}
     estimates = known.estimates(level, region)
     best = estimates[known.leading()]
     if region is not None:
@@ -388,6 +389,9 @@ def _options(
             status = "winner"
         elif known.is_behind(estimate, best, compared.probability_best):
             status = "behind"
+        if arm not in ever and not (arm == base and known.config.history):
+            low, high = known.config.range  # nothing is known of an option that was never shown
+            estimate, compared = estimate._replace(mean=None, low=low, high=high), Comparison()
         options.append(
             OptionView(
                 estimate.name,

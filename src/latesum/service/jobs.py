@@ -55,7 +55,7 @@ POLICIES = ("unmix", "half test")
 #: Runs of each policy in a plan with regions.
 REGION_REPLICATIONS = 40
 #: How much nicer to others the process is than the service.
-_NICENESS = 10
+_NICENESS = 5
 
 
 class Limits(NamedTuple):
@@ -67,7 +67,7 @@ class Limits(NamedTuple):
 
 
 FILES = Limits(60.0, 15, 400_000_000)
-SIMULATIONS = Limits(180.0, 120, 1_000_000_000)
+SIMULATIONS = Limits(300.0, 120, 1_000_000_000)
 LIMITS: dict[Kind, Limits] = {
     "totals": FILES,
     "history": FILES,

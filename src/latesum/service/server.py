@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from typing import Any, Protocol
@@ -29,6 +30,8 @@ _OTHER_FILES = 128
 #: In milliseconds and bytes, of a request's head.
 _MAX_HEAD_MILLISECONDS = 5_000
 _MAX_HEAD_BYTES = 64 * 1024
+#: Seconds for which a thread that computes may keep the others waiting.
+_SWITCH_SECONDS = 0.001
 #: Seconds that requests may take to end after the service was asked to stop.
 _MAX_LAST_REQUESTS = 10
 
@@ -104,6 +107,8 @@ def _load(served: Served, address: tuple[str, int]) -> Any:
     # What was imported stays: to look through it again and again costs every request.
     gc.collect()
     gc.freeze()
+    # The loop that answers requests shares the interpreter with threads that compute statuses.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     for work in (functools.partial(_announce, served, address), _end_with_parent):
         threading.Thread(target=work, daemon=True).start()
     return app
