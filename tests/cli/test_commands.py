@@ -50,16 +50,6 @@ def test_compare_simulates_what_ran_before(run):
     assert len(set(regrets.values())) == len(regrets)
 
 
-def test_schedule_shows_the_phases(run):
-    code, out, _ = run(
-        "schedule", "--policy", "odaaf-b", "--mean-delay", "50", "--delay-bound", "100",
-        "--horizon", "250000",
-    )  # fmt: skip
-    assert code == 0
-    for rounds in ("1,076", "2,746", "7,359", "20,491", "57,962"):
-        assert rounds in out
-
-
 def test_bounds_gives_both_versions_and_the_lower_bound(run):
     code, out, _ = run("bounds", "--arms", "0.2,0.9", "--delay", "poisson(3)", "--horizon", "20000")
     assert code == 0
@@ -67,16 +57,16 @@ def test_bounds_gives_both_versions_and_the_lower_bound(run):
     assert "Lai and Robbins" in out
 
 
-def test_bounds_gives_the_limit_with_what_visits_waste(run):
+def test_bounds_gives_the_limit_with_what_blocks_waste(run):
     arms = ("bounds", "--arms", "0.5,0.6", "--delay", "exponential(50)", "--horizon", "20000")
     code, out, _ = run(*arms, "--attributed-runs", "20")
     assert code == 0
     assert "50 rounds apart on average" in out
     (attributed,) = re.findall(r"loses ([\d.]+) ±", out)
     once, twice = re.search(
-        r"waste it is ([\d.]+) if every arm is visited once, and ([\d.]+)", out
+        r"waste it is ([\d.]+) if every arm has one, and ([\d.]+)", out
     ).groups()
-    # Whole rounds: W = 50 plays of gap 0.1 per long visit, and up to one more.
+    # Whole rounds: W = 50 plays of gap 0.1 per long block, and up to one more.
     assert 4.9 <= float(once) - float(attributed) <= 5.2
     assert 9 <= float(twice) - float(attributed) <= 10.3
     assert "With attributed feedback" not in run(*arms, "--attributed-runs", "0")[1]
@@ -115,12 +105,6 @@ def test_version(run):
         ([*COMPARE, "--status-quo", "2"], "no arm 2"),
         ([*COMPARE, "--history", "100"], "a history needs status_quo"),
         ([*COMPARE, "--out", "no/such/folder/x.parquet"], "does not exist"),
-        (["schedule", "--horizon", "100"], "must be given --mean-delay"),
-        (
-            ["schedule", "--horizon", "100", "--mean-delay", "1", "--delay-bound", "2"],
-            "leave it out",
-        ),
-        (["schedule", "--horizon", "100", "--policy", "oracle"], "has no phases"),
         (["delays", "gamma(3)"], "there is no delay 'gamma'"),
     ],
 )

@@ -66,7 +66,6 @@ _RESEARCH = {
         "The paper's problem with every policy: a table and figures.",
         ("experiments", "plots"),
     ),
-    "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
         "theory:show_bounds", "What theory says of a problem: regret bounds, and references."
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -14,17 +13,14 @@ from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.cli.campaign_new import Late, Parameters, RunFor, fields, read_fields, read_parameters
 from latesum.cli.campaign_options import CampaignName, Reason, Region, User, opened, user_name
-from latesum.cli.options import set_options, with_options
+from latesum.cli.options import with_options
 
-#: What actions take, as arguments and options of a command; those without a default are needed.
+#: What actions take, as arguments and options of a command.
 _ARGUMENTS: dict[str, Any] = {
     "option": Annotated[str, typer.Argument(help="The option.")],
     "name": Annotated[str, typer.Argument(help="Its new name.")],
     "buckets": Annotated[int | None, typer.Option(help="For how many buckets; 1 by default.")],
-    "reason": Reason,
     "region": Region,
-    "campaign": CampaignName,
-    "user": User,
 }
 
 
@@ -33,31 +29,20 @@ def _command_of(name: str) -> Callable[..., None]:
     action = ACTIONS[name]
 
     def command(
-        reason: str, campaign: str | None, user: str | None, region: str | None = None, **given: Any
+        reason: Reason, campaign: CampaignName = None, user: User = None, **given: Any
     ) -> None:
         with opened(campaign) as found:
-            done = found.act(name, user=user_name(user), reason=reason, region=region, **given)
+            done = found.act(name, user=user_name(user), reason=reason, **given)
         count = counted(given.get("buckets") or 1, "bucket")
         names = {"option": done.option, "before": given.get("option"), "buckets": count}
-        said = action.past_tense.format(**names) + (f" in {region}" if region else "")
+        said = action.past_tense.format(**names) + (
+            f" in {given['region']}" if given.get("region") else ""
+        )
         print(f"{said[0].upper()}{said[1:]}. {done.note}".rstrip())
 
     command.__doc__ = action.summary
-    taken = [*action.arguments, "reason", *["region"] * action.regional, "campaign", "user"]
-    needed = ("option", "name", "reason")
-    set_options(
-        command,
-        [
-            inspect.Parameter(
-                each,
-                inspect.Parameter.KEYWORD_ONLY,
-                annotation=_ARGUMENTS[each],
-                default=inspect.Parameter.empty if each in needed else None,
-            )
-            for each in taken
-        ],
-    )
-    return command
+    taken = [*action.arguments, *["region"] * action.regional]
+    return with_options(command, {each: _ARGUMENTS[each] for each in taken})
 
 
 #: The fields that can be changed.

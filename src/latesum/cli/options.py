@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.models import ArgumentInfo
 
 from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
@@ -63,21 +64,17 @@ FILE_OPTIONS = {
 }
 
 
-def set_options(command: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
-    """Give a command these parameters in place of those that it is written with."""
+def with_options(command: Callable[..., None], more: Mapping[str, Any]) -> Callable[..., None]:
+    """The command with further arguments and options, in place of its `**given`."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in own if each.name != "given"]
+    for name, annotation in more.items():
+        needed = isinstance(annotation.__metadata__[0], ArgumentInfo)
+        default = inspect.Parameter.empty if needed else None
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
-
-
-def with_options(command: Callable[..., None], more: Mapping[str, Any]) -> Callable[..., None]:
-    """The command with further options, all None by default, in place of its `**given`."""
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    kept = [each.replace(kind=each.KEYWORD_ONLY) for each in own if each.name != "given"]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in more.items()
-    ]
-    set_options(command, [*kept, *added])
     return command
 
 

@@ -1,4 +1,4 @@
-"""`latesum schedule` and `latesum bounds`."""
+"""`latesum bounds`."""
 
 from __future__ import annotations
 
@@ -8,68 +8,18 @@ from typing import Annotated
 import typer
 
 from latesum import theory
-from latesum._checks import InvalidInput
 from latesum._render import new_table, terminal
 from latesum.cli.compare import read_problem
 from latesum.cli.options import Seed
 from latesum.experiments.engine import run
 from latesum.experiments.spec import RunSpec, knowledge
 from latesum.experiments.stats import standard_error
-from latesum.policies import ODAAF, PolicySpec, registry
+from latesum.policies import PolicySpec
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
 from latesum.simulation import Problem
 
 #: The policy with attributed feedback: it has Flow's index, and waits for delays in a queue.
 _ATTRIBUTED = "qpm-d(base='kl-ucb++')"
-_SCHEDULED = ("odaaf", "odaaf-b", "odaaf-v", "odaaf-v-tightened", "naive")
-
-
-def show_schedule(
-    horizon: Annotated[int, typer.Option(help="The number of rounds.")],
-    policy: Annotated[str, typer.Option(help=f"One of {', '.join(_SCHEDULED)}.")] = "odaaf",
-    mean_delay: Annotated[float | None, typer.Option(help="In rounds, or a bound on it.")] = None,
-    delay_bound: Annotated[int | None, typer.Option(help="The largest delay, in rounds.")] = None,
-    delay_variance: Annotated[float | None, typer.Option(help="Or a bound on it.")] = None,
-    first_tolerance: Annotated[float, typer.Option(help="1/2 in the paper's text.")] = 0.5,
-    arms: Annotated[int, typer.Option(help="How many arms there are.")] = 2,
-) -> None:
-    """The phases of ODAAF and their lengths."""
-    if policy not in _SCHEDULED:
-        raise InvalidInput(f"{policy!r} has no phases; take one of {', '.join(_SCHEDULED)}.")
-    given = {
-        "mean_delay": mean_delay,
-        "delay_bound": delay_bound,
-        "delay_variance": delay_variance,
-    }
-    accepted = registry.accepted_parameters(policy)
-    known = {name: value for name, value in given.items() if value is not None}
-    for name in given:
-        option = "--" + name.replace("_", "-")
-        if name in accepted and name not in known:
-            raise InvalidInput(f"{policy} must be given {option}.")
-        if name not in accepted and name in known:
-            raise InvalidInput(f"{policy} does not use {option}; leave it out.")
-    built = registry.build(
-        policy, n_arms=arms, horizon=horizon, first_tolerance=first_tolerance, **known
-    )
-    assert isinstance(built, ODAAF)
-    columns = ["phase", "tolerance", "rounds per arm", "new rounds", "bridge", "ends by"]
-    columns.append("half-width")
-    table = new_table(f"{policy}, {arms} arms, horizon {horizon:,}", columns)
-    before = end = 0
-    for phase, rounds in enumerate(built.phase_rounds, start=1):
-        new, tolerance = rounds - before, first_tolerance / 2 ** (phase - 1)
-        bridge = new if built.bridge else 0
-        end += arms * new + bridge
-        half_width = theory.half_width(built.schedule, phase, tolerance, horizon)
-        fits = f"{end:,}" if end <= horizon else "past the horizon"
-        counts = [f"{rounds:,}", f"{new:,}", f"{bridge:,}"]
-        table.add_row(f"{phase}", f"{tolerance:.4g}", *counts, fits, f"{half_width:.4f}")
-        if end > horizon:
-            break
-        before = rounds
-    terminal().print(table)
-    print("'Ends by' is the round in which the phase is over if no arm was eliminated before.")
 
 
 def show_bounds(
@@ -118,10 +68,10 @@ def show_bounds(
 
 
 def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
-    """Regret with attributed feedback, and what visits add to it without."""
+    """Regret with attributed feedback, and what blocks add to it without."""
     shown = ", ".join(dict.fromkeys(f"{delay.spread:,.4g}" for delay in problem.delays))
     print(
-        f"Two delays are {shown} rounds apart on average: a long visit to an arm wastes as many of "
+        f"Two delays are {shown} rounds apart on average: a long block of an arm wastes as many of "
         "its plays,\nsince rewards are anonymous."
     )
     if runs == 0:
@@ -137,7 +87,7 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
     )
     print(
         f"With attributed feedback a policy loses {attributed:,.4g} ± {error:.2g} "
-        f"({_ATTRIBUTED}, {runs} runs).\nWith what visits waste it is {once:,.4g} if every arm is "
-        f"visited once, and {twice:,.4g} if twice: a reference, no bound\n"
+        f"({_ATTRIBUTED}, {runs} runs).\nWith what blocks waste it is {once:,.4g} if every arm has "
+        f"one, and {twice:,.4g} if two: a reference, no bound\n"
         "(docs/research/anonymity.md)."
     )
