@@ -3,8 +3,8 @@
 import pytest
 
 from latesum.policies import check
+from latesum.policies.baselines import Oracle, RoundRobin
 from latesum.policies.conformance import NotConforming
-from latesum.policies.fixed import Oracle, RoundRobin
 from latesum.policies.odaaf import ODAAF, ODAAFB
 from latesum.policies.registry import available
 

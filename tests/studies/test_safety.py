@@ -17,7 +17,7 @@ from latesum.experiments.spec import RunSpec
 from latesum.experiments.summaries import read_summary
 from latesum.policies import PolicySpec, register
 from latesum.policies.base import Block
-from latesum.policies.fixed import RoundRobin
+from latesum.policies.baselines import RoundRobin
 from latesum.simulation import Problem
 
 

@@ -1,11 +1,9 @@
 """What decides from totals: one file per policy, and the protocol of all."""
 
-from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Block, Play, Policy
-from latesum.policies.clw import CLW
+from latesum.policies.baselines import ARSUCB, CLW, FixedSplit, Oracle, RoundRobin
 from latesum.policies.conformance import check
 from latesum.policies.estimates import Estimate
-from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.registry import PolicySpec, available, build, from_state, register

@@ -18,10 +18,8 @@ from latesum._checks import InvalidInput, known_name
 from latesum._plugins import POLICIES, read_call, write_call
 from latesum.delays import Delay
 from latesum.delays.parsing import text_of
-from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Policy
-from latesum.policies.clw import CLW
-from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
+from latesum.policies.baselines import ARSUCB, CLW, FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.unmix import Unmix
