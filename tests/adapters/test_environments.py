@@ -37,7 +37,7 @@ def test_an_episode_ends_at_the_horizon_and_stays_in_its_space(kind):
         seen, _, terminated, truncated, info = env.step(env.action_space.sample())
         assert not terminated
     assert info["rounds"] == 300
-    with pytest.raises(InvalidInput, match=r"call reset\(\)"):
+    with pytest.raises(InvalidInput, match=r"call reset\(\) after 300 rounds"):
         env.step(env.action_space.sample())
 
 

@@ -38,6 +38,10 @@ class _ProblemEnv(gymnasium.Env[Floats, Any]):
         self.problem = problem
         self.horizon = whole_number(horizon, "the horizon", at_least=1)
         self._world: World | None = None
+        bounds = [delay.bound for delay in problem.delays]
+        longest = self.horizon if None in bounds else max(bound or 0 for bound in bounds) + 1
+        #: The most that can arrive in one round: all that is in flight, each reward at most 1.
+        self._most = float(min(longest, self.horizon))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -50,28 +54,23 @@ class _ProblemEnv(gymnasium.Env[Floats, Any]):
         if options:
             raise InvalidInput(f"this environment has no options, and was given {options!r}.")
         child = np.random.default_rng(int(self.np_random.integers(1 << 63)))
-        self._world = self.problem.start(rng=child)
-        self._regret = 0.0
-        space = self.observation_space
-        assert space.shape is not None
-        return np.zeros(space.shape), self._info()
+        self._world, self._regret = self.problem.start(rng=child), 0.0
+        assert self.observation_space.shape is not None
+        return np.zeros(self.observation_space.shape), {"regret": 0.0, "rounds": 0}
 
-    def _played(self, arm: int, rounds: int) -> tuple[float, bool]:
-        """What arrived, and whether that was the end."""
-        if self._world is None:
-            raise InvalidInput("call reset() before the first step.")
-        start = self._world.rounds_played
-        if start >= self.horizon:
-            raise InvalidInput(f"the {self.horizon} rounds are over; call reset().")
+    def _play(self, arm: int, rounds: int) -> tuple[float, int, bool, dict[str, Any]]:
+        """What arrived, in how many rounds, whether that was the end, and what is known."""
+        world = self._world
+        if world is None or world.rounds_played >= self.horizon:
+            when = "before the first step" if world is None else f"after {self.horizon} rounds"
+            raise InvalidInput(f"call reset() {when}.")
+        start = world.rounds_played
         rounds = min(rounds, self.horizon - start)
-        total = self._world.play(arm, rounds)
+        total = world.play(arm, rounds)
         lost = self.problem.lost_by(arm, np.array([start, start + rounds]))
         self._regret += float(lost[1] - lost[0])
-        return total, self._world.rounds_played >= self.horizon
-
-    def _info(self) -> dict[str, Any]:
-        assert self._world is not None
-        return {"regret": self._regret, "rounds": self._world.rounds_played}
+        info = {"regret": self._regret, "rounds": world.rounds_played}
+        return total, rounds, world.rounds_played >= self.horizon, info
 
 
 class RoundEnv(_ProblemEnv):
@@ -88,14 +87,13 @@ class RoundEnv(_ProblemEnv):
 
     def __init__(self, problem: Problem, horizon: int) -> None:
         super().__init__(problem, horizon)
-        most = _most_at_once(problem, self.horizon)
         self.action_space = gymnasium.spaces.Discrete(problem.n_arms)
-        self.observation_space = gymnasium.spaces.Box(0.0, most, (1,), np.float64)
+        self.observation_space = gymnasium.spaces.Box(0.0, self._most, (1,), np.float64)
 
     def step(self, action: int) -> StepResult:
         """Play an arm for one round."""
-        total, over = self._played(int(action), 1)
-        return np.array([total]), total, False, over, self._info()
+        total, _, over, info = self._play(int(action), 1)
+        return np.array([total]), total, False, over, info
 
 
 class BlockEnv(_ProblemEnv):
@@ -120,23 +118,13 @@ class BlockEnv(_ProblemEnv):
         if not self.lengths:
             raise InvalidInput("give at least one length of a block, such as (10, 100).")
         longest = min(max(self.lengths), self.horizon)
-        most = longest * _most_at_once(problem, self.horizon)
-        high = np.array([min(most, self.horizon), longest, problem.n_arms - 1], dtype=np.float64)
+        most = min(longest * self._most, self.horizon)
+        high = np.array([most, longest, problem.n_arms - 1], dtype=np.float64)
         self.action_space = gymnasium.spaces.MultiDiscrete([problem.n_arms, len(self.lengths)])
         self.observation_space = gymnasium.spaces.Box(np.zeros(3), high, (3,), np.float64)
 
     def step(self, action: Any) -> StepResult:
         """Play an arm; the action is the arm and the index of the rounds in `lengths`."""
         arm, length = (int(each) for each in action)
-        before = self._info()["rounds"] if self._world is not None else 0
-        total, over = self._played(arm, self.lengths[length])
-        info = self._info()
-        seen = np.array([total, info["rounds"] - before, arm], dtype=np.float64)
-        return seen, total, False, over, info
-
-
-def _most_at_once(problem: Problem, horizon: int) -> float:
-    """The most that can arrive in one round: all that is in flight, each reward at most 1."""
-    bounds = [delay.bound for delay in problem.delays]
-    longest = horizon - 1 if None in bounds else max(bound or 0 for bound in bounds)
-    return float(min(longest + 1, horizon))
+        total, rounds, over, info = self._play(arm, self.lengths[length])
+        return np.array([total, rounds, arm], dtype=np.float64), total, False, over, info

@@ -48,6 +48,15 @@ _RANDOM_DELAYS = (
 )
 
 
+#: How totals are reported, where that is not of blocks and at once.
+_REPORTS = {
+    "buckets": Reports(100),
+    "report lag": Reports(100, lag=200),
+    "missing totals": Reports(100, reporting=Reporting(missing=0.1)),
+    "weekly pattern": Reports(100),
+}
+
+
 @dataclass(frozen=True)
 class Cell:
     """A problem at one horizon, and how its totals are reported."""
@@ -59,15 +68,9 @@ class Cell:
 
     def to_json(self) -> list[Any]:
         """All that its runs depend on."""
-        reporting = self.reports.reporting
-        return [
-            self.name,
-            problem_data(self.problem),
-            self.horizon,
-            self.reports.bucket,
-            self.reports.lag,
-            None if reporting is None else plain_part(reporting),
-        ]
+        bucket, lag, reporting = self.reports.bucket, self.reports.lag, self.reports.reporting
+        poor = None if reporting is None else plain_part(reporting)
+        return [self.name, problem_data(self.problem), self.horizon, bucket, lag, poor]
 
 
 @dataclass(frozen=True)
@@ -97,12 +100,16 @@ def suite(name: str) -> Suite:
     >>> len(random_problems.cells), random_problems.runs
     (1000, 1)
     """
-    return _SUITES[known_name(name, _SUITES, "suite")]()
+    if known_name(name, ("core-1", "random-1"), "suite") == "core-1":
+        return _core_1()
+    return Suite(name, tuple(map(_random_cell, range(RANDOM_PROBLEMS))), 1)
 
 
 def _core_1() -> Suite:
     cells = [
-        Cell(name, problem, horizon, _reports(name, horizon))
+        Cell(name, problem, horizon, _REPORTS.get(name, Reports()))
+        if name != "long buckets"
+        else Cell(name, problem, horizon, Reports(horizon // 100))
         for name, problem in _core_problems().items()
         for horizon in HORIZONS
     ]
@@ -162,17 +169,6 @@ def _core_problems() -> dict[str, Problem]:
     }
 
 
-def _reports(name: str, horizon: int) -> Reports:
-    hundredth = horizon // 100
-    return {
-        "buckets": Reports(100),
-        "long buckets": Reports(hundredth),
-        "report lag": Reports(100, lag=200),
-        "missing totals": Reports(100, reporting=Reporting(missing=0.1)),
-        "weekly pattern": Reports(100),
-    }.get(name, Reports())
-
-
 def _drifting(to: tuple[float, ...], horizon: int) -> FieldProblem:
     calendar = Calendar(horizon // 100, drift_to=to, drift_over=horizon)
     return FieldProblem([0.30, 0.33, 0.36], "geometric(50)", calendar=calendar)
@@ -180,10 +176,6 @@ def _drifting(to: tuple[float, ...], horizon: int) -> FieldProblem:
 
 def _line(n_arms: int) -> list[float]:
     return [round(float(mean), 6) for mean in np.linspace(0.1, 0.9, n_arms)]
-
-
-def _random_1() -> Suite:
-    return Suite("random-1", tuple(map(_random_cell, range(RANDOM_PROBLEMS))), 1)
 
 
 def _random_cell(index: int) -> Cell:
@@ -224,6 +216,3 @@ def _means(law: int, n_arms: int, rng: random.Random) -> list[float]:
 
 def _log_uniform(low: float, high: float, rng: random.Random) -> float:
     return math.exp(math.log(low) + math.log(high / low) * rng.random())
-
-
-_SUITES = {"core-1": _core_1, "random-1": _random_1}
