@@ -6,57 +6,56 @@ and a name that needs an extra (`Campaign`) says which one where it is missing.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from latesum._version import __version__
+from latesum._version import __version__ as __version__
 
 if _TYPE_CHECKING:
-    from latesum import (
-        adapters,
-        attributed,
-        delays,
-        errors,
-        experiments,
-        policies,
-        simulation,
-        theory,
-    )
+    from latesum import adapters as adapters
+    from latesum import attributed as attributed
     from latesum import campaigns as campaigns
+    from latesum import delays as delays
+    from latesum import errors as errors
+    from latesum import experiments as experiments
+    from latesum import policies as policies
+    from latesum import simulation as simulation
+    from latesum import theory as theory
     from latesum.campaigns import Campaign as Campaign
-    from latesum.errors import InvalidInput, MissingExtra
-    from latesum.experiments import Results, Run, compare, simulate
-    from latesum.planning import Plan, plan
-    from latesum.policies import (
-        ARSUCB,
-        CLW,
-        ODAAF,
-        ODAAFB,
-        ODAAFV,
-        Block,
-        FixedSplit,
-        Flow,
-        NaiveODAAF,
-        Oracle,
-        Play,
-        Policy,
-        RoundRobin,
-        Unmix,
-    )
-    from latesum.service.client import Client
-    from latesum.simulation import (
-        Background,
-        Bernoulli,
-        Beta,
-        Calendar,
-        CompositeProblem,
-        Constant,
-        Discrete,
-        FieldProblem,
-        Problem,
-        Reporting,
-        Reward,
-        Scaled,
-        Uniform,
-        World,
-    )
+    from latesum.errors import InvalidInput as InvalidInput
+    from latesum.errors import MissingExtra as MissingExtra
+    from latesum.experiments import Results as Results
+    from latesum.experiments import Run as Run
+    from latesum.experiments import compare as compare
+    from latesum.experiments import simulate as simulate
+    from latesum.planning import Plan as Plan
+    from latesum.planning import plan as plan
+    from latesum.policies import ARSUCB as ARSUCB
+    from latesum.policies import CLW as CLW
+    from latesum.policies import ODAAF as ODAAF
+    from latesum.policies import ODAAFB as ODAAFB
+    from latesum.policies import ODAAFV as ODAAFV
+    from latesum.policies import Block as Block
+    from latesum.policies import FixedSplit as FixedSplit
+    from latesum.policies import Flow as Flow
+    from latesum.policies import NaiveODAAF as NaiveODAAF
+    from latesum.policies import Oracle as Oracle
+    from latesum.policies import Play as Play
+    from latesum.policies import Policy as Policy
+    from latesum.policies import RoundRobin as RoundRobin
+    from latesum.policies import Unmix as Unmix
+    from latesum.service.client import Client as Client
+    from latesum.simulation import Background as Background
+    from latesum.simulation import Bernoulli as Bernoulli
+    from latesum.simulation import Beta as Beta
+    from latesum.simulation import Calendar as Calendar
+    from latesum.simulation import CompositeProblem as CompositeProblem
+    from latesum.simulation import Constant as Constant
+    from latesum.simulation import Discrete as Discrete
+    from latesum.simulation import FieldProblem as FieldProblem
+    from latesum.simulation import Problem as Problem
+    from latesum.simulation import Reporting as Reporting
+    from latesum.simulation import Reward as Reward
+    from latesum.simulation import Scaled as Scaled
+    from latesum.simulation import Uniform as Uniform
+    from latesum.simulation import World as World
 
 #: Where each public name comes from; a module comes from itself.
 _HOMES = {
@@ -78,56 +77,8 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.s
 _MODULES = "adapters attributed campaigns delays errors experiments policies simulation theory"
 
 #: Public too, but importing them needs an extra: `from latesum import *` must do without them.
-_WITH_EXTRAS = ("Campaign", "campaigns")
-
-__all__ = [
-    "ARSUCB",
-    "CLW",
-    "ODAAF",
-    "ODAAFB",
-    "ODAAFV",
-    "Background",
-    "Bernoulli",
-    "Beta",
-    "Block",
-    "Calendar",
-    "Client",
-    "CompositeProblem",
-    "Constant",
-    "Discrete",
-    "FieldProblem",
-    "FixedSplit",
-    "Flow",
-    "InvalidInput",
-    "MissingExtra",
-    "NaiveODAAF",
-    "Oracle",
-    "Plan",
-    "Play",
-    "Policy",
-    "Problem",
-    "Reporting",
-    "Results",
-    "Reward",
-    "RoundRobin",
-    "Run",
-    "Scaled",
-    "Uniform",
-    "Unmix",
-    "World",
-    "__version__",
-    "adapters",
-    "attributed",
-    "compare",
-    "delays",
-    "errors",
-    "experiments",
-    "plan",
-    "policies",
-    "simulate",
-    "simulation",
-    "theory",
-]
+_WITH_EXTRAS = {"Campaign", "campaigns"}
+__all__ = sorted({"__version__", *_HOME_OF, *_MODULES.split()} - _WITH_EXTRAS)
 
 
 def __getattr__(name: str) -> object:
