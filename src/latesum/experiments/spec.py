@@ -345,10 +345,9 @@ class RunSpec:
         problem, policy = self.prepared
         if self.order == "drawn":
             problem = self._permuted(self._order_of(number))
-            if self._knows_arms:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # said when the policy was first built
-                    policy = self._spec_for(problem, self._status_quo_of(number)).build()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # said when the policy was first built
+                policy = self._spec_for(problem, self._status_quo_of(number)).build()
         return problem, policy
 
     @functools.cached_property
@@ -387,13 +386,6 @@ class RunSpec:
     def _permuted(self) -> Callable[[tuple[int, ...]], Problem]:
         """The problem in an order of its arms: tables are made once for each that is met."""
         return functools.lru_cache(256)(self.prepared[0].permuted)
-
-    @functools.cached_property
-    def _knows_arms(self) -> bool:
-        """Whether the policy is given something that belongs to one arm and moves with it."""
-        given = self._spec_for(self.prepared[0], self.status_quo).parameters
-        moving = {"best_arm", "delay", "status_quo"}
-        return bool((set(given) - set(self.policy.parameters)) & moving)
 
     def _spec_for(self, problem: Problem, status_quo: Any) -> PolicySpec:
         if self.policy.policy is not None:
