@@ -32,11 +32,8 @@ Believed = tuple[float | None, float, float, int]
 class Block(NamedTuple):
     """What a policy asks for: play `arm` for at least `rounds` rounds.
 
-    Args:
-        purpose: Why it is played.
-        number: Counts the policy's decisions; the base class gives it, so that a policy leaves it
-            out.
-        segment: The longest segment that the policy wants a total of; None: any.
+    `number` counts the policy's decisions; the base class gives it. `segment` is the longest
+    segment that the policy wants a total of; None: any.
 
     >>> Block(0, 150, "learn", number=3)
     Block(arm=0, rounds=150, purpose='learn', number=3)
@@ -54,10 +51,7 @@ class Block(NamedTuple):
 
 
 class Play(NamedTuple):
-    """What was really played, and the total that arrived meanwhile (None while it is not known).
-
-    `number` is that of the block that the play is a part of.
-    """
+    """What was really played of the block `number`, and the total that arrived (None: pending)."""
 
     arm: int
     rounds: int
@@ -125,16 +119,13 @@ class Policy(ABC):
     def ask(self) -> Block:
         """The block to play next. Asked twice, it answers the same.
 
-        Its number is that of the block being played while some of that remains to be played, and a
-        new one otherwise.
+        It has the number of the block being played while some of that remains, else a new one.
         """
         if self._asked is None:
             block = self._next()
             if not isinstance(block, Block):
-                raise InvalidInput(
-                    f"{type(self).__name__}._next must return a Block, such as "
-                    f'Block(0, 100, "learn"), not {block!r}.'
-                )
+                example = f'{type(self).__name__}._next must return a Block, Block(0, 100, "learn")'
+                raise InvalidInput(f"{example} for example, not {block!r}.")
             arm, rounds, purpose, _, segment = block
             last, number = self._open, self._highest + 1
             if self._unplayed > 0 and last is not None and last[:4:3] == (arm, purpose):
@@ -191,10 +182,10 @@ class Policy(ABC):
         self._learn(play)
 
     def number_for(self, arm: int, purpose: Purpose) -> int:
-        """The number of a tell of `arm` for `purpose` that comes without one.
+        """The number of a tell that comes without one.
 
-        It is the number asked for, if they are what is asked for. Overrides of one arm that follow
-        each other have one number. Everything else is a block of its own.
+        It is the number asked for, if arm and purpose are. Overrides of one arm that follow each
+        other have one number. Everything else is a block of its own.
         """
         asked, last = self.ask(), self._open
         if (arm, purpose) == (asked.arm, asked.purpose):

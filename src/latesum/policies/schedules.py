@@ -1,10 +1,9 @@
 """How long the phases of ODAAF are, one schedule for each thing that is known of the delay.
 
 Phase m has tolerance D_m, halved from phase to phase, and every surviving arm has been played n_m
-rounds at its end. Notation of the formulas: T the horizon, L = ln(T D_m^2), E the mean delay, V
-its variance, d its bound. Each n_m makes the half-width w_m of the estimates at most D_m / 2.
-Equations and lemmas go by their labels in the paper (Pike-Burke, Agrawal, Szepesvari, Grunewalder,
-ICML 2018).
+rounds at its end. Notation: T the horizon, L = ln(T D_m^2), E the mean delay, V its variance, d its
+bound. Each n_m makes the half-width w_m of the estimates at most D_m / 2. Equations and lemmas have
+their names in the paper (Pike-Burke, Agrawal, Szepesvari, Grunewalder, ICML 2018).
 """
 
 from __future__ import annotations
