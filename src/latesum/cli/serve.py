@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,11 +52,10 @@ def serve(
     read_networks([*configuration.proxies, *configuration.webhook_networks])
     listening = find_address(host, port)
     place = None if store is None else check_address(store, "--store")
-    run(
-        _Service(place, configuration, url_of(listening), *_first_token(place)),
-        listening,
-        log_level,
-    )
+    named, first_token = _first_token(place)
+    said = (f"latesum serves {named} at {url_of(listening)}", first_token, "Stop it with Ctrl-C.")
+    load = functools.partial(_load, place, configuration)
+    run(load, "\n".join(filter(None, said)), listening, log_level)
 
 
 def _first_token(place: str | None) -> tuple[str, str | None]:
@@ -83,30 +83,14 @@ def _first_token(place: str | None) -> tuple[str, str | None]:
     return named, f"The first token, of scope admin, is in {file}; delete the file once read."
 
 
-class _Service(NamedTuple):
-    """What `latesum serve` serves; made whole in the process that serves it."""
+def _load(place: str | None, configuration: Configuration) -> Any:
+    """The application, made whole in the process that serves it."""
+    from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
-    place: str | None
-    configuration: Configuration
-    url: str
-    named: str
-    first_token: str | None
+    from latesum.campaigns import Store
+    from latesum.service.app import create_app
+    from latesum.service.configuration import read_networks
 
-    def load(self) -> Any:
-        """The application."""
-        from granian.utils.proxies import wrap_asgi_with_proxy_headers
-
-        from latesum.campaigns import Store
-        from latesum.service.app import create_app
-        from latesum.service.configuration import read_networks
-
-        app = create_app(Store(self.place), self.configuration)
-        proxies = [str(each) for each in read_networks(self.configuration.proxies)]
-        return wrap_asgi_with_proxy_headers(app, proxies) if proxies else app
-
-    def announce(self) -> None:
-        """Say where it is."""
-        print(f"latesum serves {self.named} at {self.url}")
-        if self.first_token is not None:
-            print(self.first_token)
-        print("Stop it with Ctrl-C.", flush=True)
+    app = create_app(Store(place), configuration)
+    proxies = [str(each) for each in read_networks(configuration.proxies)]
+    return wrap_asgi_with_proxy_headers(app, proxies) if proxies else app

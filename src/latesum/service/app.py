@@ -25,15 +25,7 @@ from latesum.service.jobs import Jobs
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.monitor import Monitor
-from latesum.service.routes import (
-    actions,
-    admin,
-    campaigns,
-    operations,
-    page,
-    plans,
-    totals,
-)
+from latesum.service.routes import admin, campaigns, operations, page, plans, totals
 from latesum.service.tokens import Sessions, Tokens
 from latesum.service.webhooks import Poster, Webhooks
 
@@ -41,8 +33,7 @@ from latesum.service.webhooks import Poster, Webhooks
 ROUTERS = (
     campaigns.router,
     totals.router,
-    actions.router,
-    totals.histories,
+    campaigns.actions,
     plans.router,
     admin.router,
     operations.router,

@@ -17,7 +17,8 @@ import socket
 import sys
 import threading
 import time
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from latesum import _extras
 from latesum._checks import InvalidInput, whole_number
@@ -34,16 +35,6 @@ _MAX_HEAD_BYTES = 64 * 1024
 _SWITCH_SECONDS = 0.001
 #: Seconds that requests may take to end after the service was asked to stop.
 _MAX_LAST_REQUESTS = 10
-
-
-class Served(Protocol):
-    """What is served. It is pickled where processes are not forked."""
-
-    def load(self) -> Any:
-        """The ASGI application, made in the process that serves it."""
-
-    def announce(self) -> None:
-        """Called there once requests are answered."""
 
 
 def find_address(host: str, port: int) -> tuple[str, int]:
@@ -76,8 +67,18 @@ def url_of(address: tuple[str, int]) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-def run(served: Served, address: tuple[str, int], log_level: str = "info") -> None:
-    """Serve until SIGTERM or Ctrl-C; requests that were begun are answered first."""
+def run(
+    load: Callable[[], Any], ready: str, address: tuple[str, int], log_level: str = "info"
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; requests that were begun are answered first.
+
+    Args:
+        load: Makes the ASGI application, in the process that serves it. It is pickled where
+            processes are not forked.
+        ready: What is printed once requests are answered.
+        address: Where to listen.
+        log_level: The least level of lines in the log.
+    """
     granian = _extras.require("granian", "server")
     constants = _extras.require("granian.constants", "server")
     http = _extras.require("granian.http", "server")
@@ -98,28 +99,29 @@ def run(served: Served, address: tuple[str, int], log_level: str = "info") -> No
         log_dictconfig=logging_config(log_level),
         workers_kill_timeout=_MAX_LAST_REQUESTS,
     )
-    server.serve(target_loader=functools.partial(_load, served, address), wrap_loader=False)
+    server.serve(target_loader=functools.partial(_load, load, ready, address), wrap_loader=False)
 
 
-def _load(served: Served, address: tuple[str, int]) -> Any:
+def _load(load: Callable[[], Any], ready: str, address: tuple[str, int]) -> Any:
     """The application, in the process that serves it, which ends with the one that began it."""
-    app = served.load()
+    app = load()
     # What was imported stays: to look through it again and again costs every request.
     gc.collect()
     gc.freeze()
     # The loop that answers requests shares the interpreter with threads that compute statuses.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    for work in (functools.partial(_announce, served, address), _end_with_parent):
+    for work in (functools.partial(_announce, ready, address), _end_with_parent):
         threading.Thread(target=work, daemon=True).start()
     return app
 
 
-def _announce(served: Served, address: tuple[str, int]) -> None:
+def _announce(ready: str, address: tuple[str, int]) -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address[0], address[0])
     while True:
         with contextlib.suppress(OSError):
             socket.create_connection((host, address[1]), timeout=1).close()
-            return served.announce()
+            print(ready, flush=True)
+            return
         time.sleep(0.02)
 
 

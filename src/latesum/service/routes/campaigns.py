@@ -1,15 +1,15 @@
-"""Routes: campaigns, the option to show, and what is known."""
+"""Routes: campaigns, the option to show, what is known, and operator actions."""
 
 from __future__ import annotations
 
 import json
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from latesum._checks import InvalidInput
 from latesum._render import finite
-from latesum.campaigns.actions import describe_event
+from latesum.campaigns.actions import ACTIONS, describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
 from latesum.campaigns.tables import TableName
@@ -32,6 +32,7 @@ from latesum.service.routing import (
     needs,
     send,
 )
+from latesum.service.tokens import Token
 
 router = APIRouter(
     prefix="/v1/campaigns",
@@ -263,3 +264,76 @@ async def explanation(
     """Why the policy does what it does: now, or when it decided on a bucket."""
     explain = cached.reader.explain
     return send({"sentences": await cached.read(explain, bucket, region=region)})
+
+
+#: Operator actions, each with a user and a reason.
+actions = APIRouter(
+    prefix="/v1/campaigns/{campaign}/actions",
+    route_class=ScopedRoute,
+    tags=["operators"],
+    responses=documented(*ON_ANY_ROUTE, 404, 409),
+)
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=8,
+        max_length=100,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Under one key an action happens once, however often it is sent.",
+    ),
+]
+#: What each action does and takes is in the table.
+ActionName = Annotated[
+    str,
+    Path(
+        json_schema_extra={"enum": list(ACTIONS)},
+        description=" ".join(
+            f"`{name}` ({', '.join(each.arguments) or 'no arguments'}): {each.summary}"
+            for name, each in ACTIONS.items()
+        ),
+    ),
+]
+
+
+@actions.post("/delete")
+@needs("operate")
+async def delete(
+    cached: NamedCampaign, sent: models.ActionBody, who: Who, campaigns: AllCampaigns
+) -> models.ActionAnswer:
+    """Delete a campaign with its whole log. When, by whom and why stays; its name stays taken."""
+    name, user = cached.campaign.name, _user_name(who, sent)
+    await cached.write(cached.campaign.delete, sent.name or "", user=user, reason=sent.reason)
+    campaigns.forget(name)
+    note = f"{name} was deleted; its name stays taken."
+    return models.ActionAnswer(done=True, repeated=False, note=note, state=None, headline=note)
+
+
+@actions.post("/{action}")
+@needs("operate")
+async def act(
+    cached: NamedCampaign, action: ActionName, sent: models.ActionBody, who: Who, key: Key = None
+) -> models.ActionAnswer:
+    """Do one of the operator actions; each takes what its description says, and no more."""
+    done = await cached.write(
+        cached.campaign.act,
+        action,
+        user=_user_name(who, sent),
+        reason=sent.reason,
+        key=key,
+        region=sent.region,
+        **sent.model_dump(exclude_unset=True, exclude={"reason", "user", "region"}),
+    )
+    cached.forget_status()
+    status = await cached.status()
+    return models.ActionAnswer(
+        done=True,
+        repeated=done.repeated,
+        note=done.note,
+        state=status.state,
+        headline=status.headline,
+    )
+
+
+def _user_name(token: Token, sent: models.ActionBody) -> str:
+    return token.name if sent.user is None else f"{sent.user} (token {token.name})"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field, StringConstraints, WithJsonSchema
 
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
 from latesum.service.errors import ON_ANY_ROUTE, documented
-from latesum.service.models import MAX_ROWS, Body, Number, PastRow
+from latesum.service.models import MAX_ROWS, Body, Number, PastAnswer, PastRow
+from latesum.service.routes.totals import FILES, Form, file_body, read_body
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
 
 #: Of a plan with regions: each day of it is simulated.
@@ -92,4 +93,23 @@ async def make_region_plan(
 async def make_plan(question: PlanQuestion, campaigns: AllCampaigns, who: Who) -> Response:
     """Simulate a campaign many times: go, conditional go or no-go, and with which policy."""
     answer = await campaigns.jobs.run("plan", question.words(), owner=who.id)
+    return send(answer.content, answer.status)
+
+
+@router.post(
+    "/histories",
+    response_model=PastAnswer,
+    openapi_extra=file_body("date,region,rounds,total\n2026-02-01,north,5000,151\n"),
+    responses=documented(415),
+)
+@needs("operate", long=True)
+async def read_history(request: Request, campaigns: AllCampaigns, who: Who, form: Form) -> Response:
+    """The rows of a file of totals before the start, as a new campaign takes them (`history`).
+
+    A column `region` says which region a row is of; with `add_up` regions are added up.
+    The file is read and not kept.
+    """
+    _, body = await read_body(request, *FILES)
+    given = {"form": form.to_json()}
+    answer = await campaigns.jobs.run("history", given, body, owner=who.id)
     return send(answer.content, answer.status)

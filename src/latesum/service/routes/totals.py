@@ -11,8 +11,8 @@ from latesum.files.form import read_columns
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.jobs import JSON
-from latesum.service.models import BulkAnswer, PastAnswer, Record, RecordAnswer, RefusedRows
-from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs, send
+from latesum.service.models import BulkAnswer, Record, RecordAnswer, RefusedRows
+from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs, send
 from latesum.service.tokens import Token
 
 router = APIRouter(
@@ -26,7 +26,7 @@ router = APIRouter(
 BucketPath = Annotated[str, Path(max_length=40, description="A date, time or number.")]
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 PARQUET = "application/vnd.apache.parquet"
-_FILES = ("text/csv", EXCEL, PARQUET)
+FILES = ("text/csv", EXCEL, PARQUET)
 
 
 @router.put("/buckets/{bucket}", response_model=RecordAnswer, responses=documented(409))
@@ -62,7 +62,7 @@ async def _record(
     return send(result)
 
 
-def _body(example: str, **more: Any) -> dict[str, Any]:
+def file_body(example: str, **more: Any) -> dict[str, Any]:
     """The description of a body that is a file."""
     binary = {"schema": {"type": "string", "format": "binary"}}
     text = {"schema": {"type": "string"}, "example": example}
@@ -112,7 +112,7 @@ async def file_form(
 Form = Annotated[FileForm, Depends(file_form)]
 
 
-async def _read(request: Request, *kinds: str) -> tuple[str, bytes]:
+async def read_body(request: Request, *kinds: str) -> tuple[str, bytes]:
     """The kind of a body, and the body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in kinds:
@@ -123,7 +123,7 @@ async def _read(request: Request, *kinds: str) -> tuple[str, bytes]:
 @router.post(
     "/totals",
     response_model=BulkAnswer,
-    openapi_extra=_body(
+    openapi_extra=file_body(
         "bucket,rounds,total\n2026-03-01,5000,1512\n",
         **{JSON: {"schema": {"$ref": "#/components/schemas/Bulk"}}},
     ),
@@ -152,7 +152,7 @@ async def upload(
     (.xlsx) or Parquet and has at most 10,000 rows and 100 columns; how it is written is remembered
     with the campaign.
     """
-    kind, body = await _read(request, JSON, *_FILES)
+    kind, body = await read_body(request, JSON, *FILES)
     if kind == JSON and not form.says_nothing:
         raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
     given = {
@@ -174,29 +174,4 @@ async def upload(
         answer = await cached.campaigns.jobs.run("totals", given, body, owner=who.id)
     finally:
         cached.forget_status()
-    return send(answer.content, answer.status)
-
-
-#: A file of rows before the start is read for a plan or a new campaign; nothing is stored.
-histories = APIRouter(
-    prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
-)
-
-
-@histories.post(
-    "/histories",
-    response_model=PastAnswer,
-    openapi_extra=_body("date,region,rounds,total\n2026-02-01,north,5000,151\n"),
-    responses=documented(415),
-)
-@needs("operate", long=True)
-async def read_history(request: Request, campaigns: AllCampaigns, who: Who, form: Form) -> Response:
-    """The rows of a file of totals before the start, as a new campaign takes them (`history`).
-
-    A column `region` says which region a row is of; with `add_up` regions are added up.
-    The file is read and not kept.
-    """
-    _, body = await _read(request, *_FILES)
-    given = {"form": form.to_json()}
-    answer = await campaigns.jobs.run("history", given, body, owner=who.id)
     return send(answer.content, answer.status)
