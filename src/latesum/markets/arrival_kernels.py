@@ -36,36 +36,35 @@ def arrived_shares(mean, most, table):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def arrival_mix(mean, table, by_decision, exposure, shares, before):  # type: ignore[no-untyped-def]
+def arrival_mix(delays, table, by_decision, exposure, shares, before):  # type: ignore[no-untyped-def]
     """X of all buckets, and the share of each bucket's arrivals that comes from before the first.
 
-    Dated by arrival: X[r,t,i] = sum_l g_l e[r,t-l] p[r,t-l,i], with `before` (regions x options) in
-    place of e p in all buckets before the first. Dated by decision: X[r,t,i] = G_age e[r,t]
-    p[r,t,i].
+    Dated by arrival: X[r,t,i] = sum_l g_l e[r,t-l] p[r,t-l,i], g by the delay of option i, with
+    `before` (regions x options) in place of e p in all buckets before the first. Dated by decision:
+    X[r,t,i] = G_age e[r,t] p[r,t,i].
     """
     buckets, regions, options = shares.shape
-    arrived = arrived_shares(mean, max(buckets, 1), table)
-    lags = len(arrived)
     mix = np.zeros((buckets, regions, options))
     old = np.zeros((buckets, regions))
+    for option in range(options):
+        arrived = arrived_shares(delays[option], max(buckets, 1), table)
+        lags = len(arrived)
+        for at in range(buckets):
+            last = 0.0
+            for lag in range(min(at, lags - 1) + 1):
+                weight = arrived[lag] - last
+                last = arrived[lag]
+                to = at - lag if by_decision else at
+                for region in range(regions):
+                    shown = exposure[at - lag, region] * shares[at - lag, region, option]
+                    mix[to, region, option] += weight * shown
+            if at < lags and not by_decision:
+                for region in range(regions):
+                    came = (1.0 - arrived[at]) * before[region, option]
+                    mix[at, region, option] += came
+                    old[at, region] += came
     for at in range(buckets):
-        if by_decision:
-            share = arrived[min(buckets - 1 - at, lags - 1)]
-            for region in range(regions):
-                mix[at, region] = share * exposure[at, region] * shares[at, region]
-            continue
-        last = 0.0
-        for lag in range(min(at, lags - 1) + 1):
-            weight = arrived[lag] - last
-            last = arrived[lag]
-            for region in range(regions):
-                exposed = weight * exposure[at - lag, region]
-                for option in range(options):
-                    mix[at, region, option] += exposed * shares[at - lag, region, option]
-        if at < lags:
-            for region in range(regions):
-                mix[at, region] += (1.0 - arrived[at]) * before[region]
-                exposed = mix[at, region].sum()
-                if exposed > 0:
-                    old[at, region] = (1.0 - arrived[at]) * before[region].sum() / exposed
+        for region in range(regions):
+            if old[at, region] > 0:
+                old[at, region] /= mix[at, region].sum()
     return mix, old

@@ -200,11 +200,12 @@ class Model:
         self._panel, self._config = panel, config
         self._positions = _positions(panel.first, panel.end, config.pattern, config.phase)
         self._patterns = sum(PATTERNS[config.pattern])
+        self._shape = shape_of(config.delay.law)
         self._holiday = np.isin(np.arange(panel.first, panel.end), config.holidays)
         early = panel.exposure[:FIRST_BUCKETS]
         rounds = early.mean(axis=0) if len(early) else np.ones(panel.exposure.shape[1])
         self._before = status_quo_shares(config) * rounds[:, None]
-        self._mixes: dict[tuple[float, bool, bool], tuple[Floats, Floats]] = {}
+        self._mixes: dict[Explanation, Floats] = {}
         self._starts: dict[tuple[float, float, bool], tuple[Floats, Floats, Floats]] = {}
 
     def score(self, hyper: Hyperparameters, explanation: Explanation) -> float:
@@ -228,16 +229,15 @@ class Model:
             kept / kept.sum(),
             tuple(fits[index][0] for index in order),
             whole,
-            self._mix(by[order[0]])[0],
+            self._mix(by[order[0]]),
             sizes / sizes.sum(),
         )
 
     def _fit(self, hyper: Hyperparameters, explanation: Explanation) -> tuple[Fit, float]:
-        mix, _ = self._mix(explanation)
         extra, levels, level_sds = self._start(hyper.dispersion, explanation)
         fit, likelihood = filter_market(
             self._panel.totals,
-            mix,
+            self._mix(explanation),
             extra,
             self._positions,
             self._patterns,
@@ -249,26 +249,27 @@ class Model:
         off = math.log(explanation.delay / given.mean) / given.log_sd
         return fit, likelihood + math.log(explanation.prior) - 0.5 * off**2
 
-    def _mix(self, explanation: Explanation) -> tuple[Floats, Floats]:
-        """X by an explanation, and the share of arrivals that is from before the first row."""
-        delay = explanation.delay
-        mix, old = self._common_mix(delay, explanation)
-        for option, ratio in enumerate(explanation.ratios):
-            if ratio != 1.0:
-                mix = mix.copy()
-                mix[:, :, option] = self._common_mix(ratio * delay, explanation)[0][:, :, option]
-        return mix, old
+    def _mix(self, explanation: Explanation) -> Floats:
+        """X by an explanation."""
+        if explanation not in self._mixes:
+            delays = explanation.delay * np.array(explanation.ratios)
+            self._mixes[explanation] = self._arrivals(
+                delays, explanation.two_part, explanation.nothing_before
+            )[0]
+        return self._mixes[explanation]
 
-    def _common_mix(self, delay: float, explanation: Explanation) -> tuple[Floats, Floats]:
-        key = (delay, explanation.two_part, explanation.nothing_before)
-        if key not in self._mixes:
-            panel, config = self._panel, self._config
-            shape = two_part_shape() if explanation.two_part else shape_of(config.delay.law)
-            before = 0.0 * self._before if explanation.nothing_before else self._before
-            by_decision = config.dated == "decision"
-            found = arrival_mix(delay, shape, by_decision, panel.exposure, panel.shares, before)
-            self._mixes[key] = found
-        return self._mixes[key]
+    def _arrivals(
+        self, delays: Floats, two_part: bool, nothing_before: bool
+    ) -> tuple[Floats, Floats]:
+        """X, and the share of arrivals that is from before the first row."""
+        panel, config = self._panel, self._config
+        shape = two_part_shape() if two_part else self._shape
+        before = 0.0 * self._before if nothing_before else self._before
+        by_decision = config.dated == "decision"
+        found: tuple[Floats, Floats] = arrival_mix(
+            delays, shape, by_decision, panel.exposure, panel.shares, before
+        )
+        return found
 
     def _start(self, dispersion: float, explanation: Explanation) -> tuple[Floats, Floats, Floats]:
         """What is added to V, and the means and sds of the levels' priors.
@@ -280,7 +281,8 @@ class Model:
         key = (delay, dispersion, nothing_before)
         if key not in self._starts:
             panel, config = self._panel, self._config
-            mix, old = self._common_mix(delay, explanation._replace(two_part=False))
+            equal = np.full(len(config.options), delay)
+            mix, old = self._arrivals(equal, False, nothing_before)
             extra = np.zeros(panel.totals.shape)
             loose = None
             if config.status_quo == NOT_KNOWN and not nothing_before:

@@ -246,9 +246,10 @@ class _MarketRest:
         config = self._config
         early = panel.exposure[:FIRST_BUCKETS].mean(axis=0)
         before = status_quo_shares(config) * early[:, None]
-        given = (self._known.delay, shape_of(config.delay.law), config.dated == "decision")
+        delays, shape = np.full(len(config.options), self._known.delay), shape_of(config.delay.law)
+        dated = config.dated == "decision"
         mix: Floats
-        mix, _ = arrival_mix(*given, panel.exposure, panel.shares, before)
+        mix, _ = arrival_mix(delays, shape, dated, panel.exposure, panel.shares, before)
         return mix
 
     def _demand(self, effects: Floats, rng: np.random.Generator) -> Floats:
