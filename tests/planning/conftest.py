@@ -5,7 +5,7 @@ import pytest
 
 from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning import plan
-from latesum.planning.racing import PERCENTILE, PlanRow
+from latesum.planning.runs import PERCENTILE, PlanRow
 from latesum.planning.stream import Candidate
 from latesum.policies import PolicySpec
 
@@ -45,5 +45,4 @@ def row(label, gain, found=None, runnable=True):
         switches=zero,
         on_good=(),
         gains=gain,
-        found=found,
     )

@@ -20,7 +20,6 @@ from latesum.cli.options import (
     Kept,
     Workers,
     check_folder,
-    say,
     take_form,
     with_options,
     worker_count,
@@ -104,7 +103,6 @@ def _plan_campaign(
             sensitivity=not quick,
             replications=how["replications"],
             seed=1 if seed is None else seed,
-            on_interim=lambda interim: say(f"{interim}"[:1].upper() + f"{interim}"[1:]),
             **runs,
         )
     for path in out or []:
@@ -120,7 +118,7 @@ def _plan_campaign(
 _HOW = {
     "replications": Annotated[
         int | None,
-        typer.Option(help="The runs of each policy at most: 1000, or 100 with a file of days."),
+        typer.Option(help="The runs of each policy at most: 200, or 80 with a file of days."),
     ],
     "policies": Annotated[
         str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")

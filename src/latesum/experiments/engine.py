@@ -95,9 +95,8 @@ class RunOptions(TypedDict, total=False):
 class _Memory:
     """Runs that are kept for one call, as a `RunStore` keeps them for good."""
 
-    def __init__(self, specs: Sequence[AnySpec], known: Sequence[Rows | None] | None) -> None:
-        found = zip(specs, known or [None] * len(specs), strict=True)
-        self._parts = {spec: {} if rows is None else {0: rows} for spec, rows in found}
+    def __init__(self, specs: Sequence[AnySpec]) -> None:
+        self._parts: dict[AnySpec, dict[int, Rows]] = {spec: {} for spec in specs}
 
     def key(self, spec: AnySpec) -> object:
         return spec
@@ -122,7 +121,6 @@ def run(
     replications: int | Sequence[int],
     *,
     what: str = "runs",
-    known: Sequence[Rows | None] | None = None,
     **how: Unpack[RunOptions],
 ) -> Results:
     """Make all runs that are not in the store yet, and return all of them.
@@ -133,8 +131,6 @@ def run(
         specs: What to run; specifications with the same digest share their runs in a store.
         replications: How often: one number, or one for each specification.
         what: What this is, for `progress`.
-        known: The first runs of each specification, as far as they were made already; None where
-            there are none. They are not made again. A store knows that itself.
         how: `workers`, the number of processes; or `runner`, where runs are made, see
             `latesum.experiments.runners`. `store`: a folder in which runs are kept as they come in,
             and found again; with `again` they are made again, and `announce` is called with what
@@ -155,7 +151,7 @@ def run(
     options: dict[str, Any] = {**how}
     store = options.pop("store", None)
     if store is None:
-        store = _Memory(specs, known)
+        store = _Memory(specs)
     elif not isinstance(store, RunStore):
         store = RunStore(store)
     make(specs, counts, store, what=what, **options)

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 #: Intervals after adaptive choices are a little too narrow: the reported sd is this times the
 #: model's, ...
-WIDER = 1.1
+WIDER = 1.2
 #: ... or this, on one stream whose demand is not known.
 WIDER_WITHOUT_ROUNDS = 1.3
 #: From this walk per bucket on, one stream loses half of what an equal split loses.

@@ -2,7 +2,6 @@
 
 from latesum.planning.forecast import Forecast, forecast
 from latesum.planning.planner import PlanWords, plan
-from latesum.planning.racing import InterimResult
 from latesum.planning.report import Plan
 
-__all__ = ["Forecast", "InterimResult", "Plan", "PlanWords", "forecast", "plan"]
+__all__ = ["Forecast", "Plan", "PlanWords", "forecast", "plan"]

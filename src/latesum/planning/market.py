@@ -145,7 +145,7 @@ class MarketInputs:
             _one_stream(law) if candidate.campaign["added_up"] else law,
             player,
             seed[0],
-            measures=(f"latesum.planning.racing:market_outcome(tolerance={tolerance})",),
+            measures=(f"latesum.planning.runs:market_outcome(tolerance={tolerance})",),
             problem_name=name,
             policy_name=candidate.label,
         )

@@ -13,18 +13,16 @@ from latesum._plugins import POLICIES
 from latesum._progress import chosen_progress
 from latesum.experiments.engine import RunOptions
 from latesum.planning.market import MarketInputs, read_market
-from latesum.planning.racing import OnInterim, PlanInputs, Simulator, race, recommend
 from latesum.planning.report import Plan
+from latesum.planning.runs import PlanInputs, Simulator, recommend
 from latesum.planning.stream import Candidate, StreamInputs, read_stream, rounded
 from latesum.planning.verdict import Scenario, analyze, judge, late_best
 from latesum.policies import PolicySpec
 
-#: This many runs decide whether a change would make it a go: enough to tell 80% from 70%.
-_MAX_SEARCH_RUNS = 120
-#: A change or a scenario has a fifth of the replications, and this many at least.
-_MIN_SEARCH_RUNS = 40
+#: A change or a scenario has this share of the replications, and so many at least and at most.
+_SEARCH_SHARE, _MIN_SEARCH_RUNS, _MAX_SEARCH_RUNS = 0.4, 40, 120
 #: The replications without a number, and with a history, where a run takes longer.
-_REPLICATIONS, _MARKET_REPLICATIONS = 1000, 100
+_REPLICATIONS, _MARKET_REPLICATIONS = 200, 80
 _RUN_OPTIONS = RunOptions.__annotations__
 
 
@@ -103,17 +101,14 @@ def plan(
     sensitivity: bool = True,
     replications: int | None = None,
     seed: int = 1,
-    on_interim: OnInterim | None = None,
     **asked: Unpack[PlanArguments],
 ) -> Plan:
     """Will it work, how long will it take, which policy: by simulating the campaign many times.
 
     It is a go if enough runs end on the best option, or on one within the lift, and even a bad run
     gains over an equal split; a conditional go if that holds with fewer options or a longer run.
-    What happens if inputs are wrong is found with at most a fifth of the replications.
-
-    Replications are raced: a policy that is dominated after a hundred gets no more, and one that
-    takes long to simulate has fewer of them. Each row says how many runs it has.
+    What happens if inputs are wrong is found with fewer replications, and so is how a policy does
+    that takes long to simulate. Each row says how many runs it has.
 
     With a `history`, markets like the one that it shows are simulated, with and without regions.
 
@@ -123,11 +118,8 @@ def plan(
         policies: What is tried: labels of candidates, and other policies as text, such as "flow"
             or "package.module:Class"; all candidates without.
         sensitivity: Whether to find out what happens if inputs are wrong.
-        replications: The runs of each policy at most: 1,000, or 100 with a history.
+        replications: The runs of each policy at most: 200, or 80 with a history.
         seed: The same seed gives the same plan.
-        on_interim: Called with each interim result (`latesum.planning.InterimResult`): after a few
-            runs, after more of them, and with all of them, before it is looked for what would have
-            to change and what happens if inputs are wrong.
         asked: What is asked, as `latesum.planning.PlanWords` describes it; and where and how runs
             are made, as `latesum.experiments.engine.run` takes it: `workers` is one per core
             unless given. The result does not depend on it.
@@ -151,10 +143,12 @@ def plan(
     how["workers"] = how.get("workers") or os.cpu_count() or 1
     how["progress"] = chosen_progress(how.get("progress"))  # one bar for all that is simulated
     simulator = Simulator(wanted, whole_number(seed, "the seed"), how)
-    rows = race(inputs, _chosen(inputs, policies), replications, simulator, on_interim)
+    pairs = [(inputs, each) for each in _chosen(inputs, policies)]
+    rows = simulator.rows(pairs, replications, 0, "policies")
     recommended, reason = recommend(rows, wanted)
-    fewer = max(replications // 5, min(replications, _MIN_SEARCH_RUNS))
-    verdict = judge(inputs, recommended, simulator, min(fewer, _MAX_SEARCH_RUNS))
+    fewer = max(_MIN_SEARCH_RUNS, min(round(_SEARCH_SHARE * replications), _MAX_SEARCH_RUNS))
+    fewer = min(fewer, replications)
+    verdict = judge(inputs, recommended, simulator, fewer)
     scenarios: tuple[Scenario, ...] = ()
     if sensitivity:
         scenarios = analyze(inputs, recommended, rows, simulator, fewer)

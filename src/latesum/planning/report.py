@@ -17,7 +17,7 @@ from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum._render import WIDTH, TextTable, new_table
 from latesum.experiments.stats import Uncertain
-from latesum.planning.racing import PERCENTILE, PlanInputs, PlanRow
+from latesum.planning.runs import PERCENTILE, PlanInputs, PlanRow
 from latesum.planning.verdict import Scenario, Verdict
 from latesum.planning.words import as_time, unit_hours
 from latesum.policies import Policy, PolicySpec
@@ -231,20 +231,13 @@ class Plan:
         return table
 
 
-def policies_table(
-    title: str | None,
-    rows: Sequence[PlanRow],
-    recommended: PlanRow,
-    *,
-    short: bool = False,
-) -> TextTable:
+def policies_table(title: str, rows: Sequence[PlanRow], recommended: PlanRow) -> TextTable:
     """One row per policy, with its own number of runs; the recommended one has a mark.
 
     Args:
-        title: What stands above it, if anything.
+        title: What stands above it.
         rows: How each policy does.
         recommended: That of the policy to take.
-        short: Whether it has only what the verdict depends on, which fits any terminal.
     """
     columns: dict[str, Callable[[PlanRow], str]] = {
         "policy": lambda each: each.label + (" <" if each is recommended else ""),
@@ -257,9 +250,6 @@ def policies_table(
         "switches": lambda each: f"{each.switches.value:,.1f}",
         "runs": lambda each: f"{each.replications:,}",
     }
-    if short:
-        for heading in ("regret", "decided after", "winner named", "switches"):
-            del columns[heading]
     table = new_table(title, list(columns))
     for row in rows:
         table.add_row(*(cell(row) for cell in columns.values()))

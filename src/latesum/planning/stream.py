@@ -33,19 +33,6 @@ BUCKETS = ("hour", "day", "week")
 _MIN_BUCKETS, _MAX_BUCKETS = 28, 200
 #: Campaigns with more rewards than this take too long to simulate for a search.
 _MAX_REWARDS = 1e6
-#: What a run costs in milliseconds of one core, and for each of its buckets.
-_COSTS = {
-    STREAM: (0.0, 1.6),
-    "unmix": (8.0, 0.1),
-    "flow": (1.0, 0.04),
-    "odaaf": (3.0, 0.0),
-    "odaaf-b": (3.0, 0.0),
-    "odaaf-v": (3.0, 0.0),
-    "fixed-split": (2.5, 0.0),
-    "round-robin": (2.5, 0.0),
-}
-#: Of any other: the world alone costs this much if a decision is taken in every bucket.
-_OTHERS_COST = (0.0, 0.1)
 
 
 class Candidate(NamedTuple):
@@ -56,7 +43,7 @@ class Candidate(NamedTuple):
         spec: The policy as it is simulated on one stream, and as `Plan.policy` builds it.
         about: What it does, in a sentence.
         campaign: What a campaign is set up with: `policy`, `parameters`, and more where needed.
-        milliseconds: About what a run costs. Declared, not measured while a plan is made, so that a
+        slow: Whether a run takes long, so that there are fewer. Declared, not measured, so that a
             plan has the same runs on any machine.
         runnable: Whether it may be recommended; others are there to compare with.
         player: In a market, what plays.
@@ -66,7 +53,7 @@ class Candidate(NamedTuple):
     spec: PolicySpec
     about: str
     campaign: Mapping[str, Any]
-    milliseconds: float = 0.0
+    slow: bool = False
     runnable: bool = True
     player: str = ""
 
@@ -245,7 +232,7 @@ class StreamInputs:
             given=None,
             status_quo=self._today(),
             history=self.history if "history" in accepted else 0,
-            measures=(f"latesum.planning.racing:outcome(within={within / self.scale})",),
+            measures=(f"latesum.planning.runs:outcome(within={within / self.scale})",),
             problem_name=name,
             policy_name=candidate.label,
         )
@@ -281,9 +268,9 @@ class StreamInputs:
         """A policy that a campaign runs as it is simulated, unless `campaign` says otherwise."""
         spec = PolicySpec(name, parameters)
         campaign = {"policy": spec.name, "parameters": dict(spec.parameters)}
-        once, per_bucket = _COSTS.get(name, _OTHERS_COST)
-        cost = once + per_bucket * self.buckets
-        return Candidate(label, spec, about, **{"campaign": campaign, "milliseconds": cost, **more})
+        return Candidate(
+            label, spec, about, **{"campaign": campaign, "slow": name == STREAM, **more}
+        )
 
     def candidates(self) -> list[Candidate]:
         """All policies worth trying, the equal split last.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from latesum.planning.racing import PlanInputs, PlanRow, Simulator, recommend
+from latesum.planning.runs import PlanInputs, PlanRow, Simulator, recommend
 from latesum.planning.stream import StreamInputs
 from latesum.planning.words import as_time
 
@@ -192,8 +192,6 @@ def scenarios(inputs: PlanInputs) -> dict[str, PlanInputs]:
         "delays half as long": inputs.changed(delay_factor=0.5),
     }
     stream = inputs if isinstance(inputs, StreamInputs) else None
-    if stream and (evenly := stream.lateness.spread_evenly()) is not None:
-        worlds["rewards spread evenly"] = inputs.changed(lateness=evenly)
     if stream is None or stream.means is None:
         worlds["lift half as large"] = inputs.changed(lift=inputs.lift / 2)
         worlds[NOTHING_BETTER] = inputs.changed(lift=0.0)
@@ -201,7 +199,6 @@ def scenarios(inputs: PlanInputs) -> dict[str, PlanInputs]:
     if not inputs.equal_delays:
         for factor in LATE_BEST:
             worlds[_LATE_BEST.format(factor)] = inputs.changed(best_delay_factor=factor)
-        worlds["best option in half the time"] = inputs.changed(best_delay_factor=0.5)
     if stream:
         worlds["week-ends a third lower"] = inputs.changed(weekly=True)
     return worlds

@@ -155,7 +155,6 @@ class Lateness:
         source: Curve | str,
         *,
         mean_only: bool = False,
-        evenly: Curve | str | None = None,
     ) -> None:
         self.said = said
         #: What was assumed to turn the words into a distribution; empty if nothing.
@@ -163,7 +162,6 @@ class Lateness:
         #: Whether nothing but the mean was given.
         self.mean_only = mean_only
         self._source = source
-        self._evenly = evenly
 
     @classmethod
     def read(cls, said: Any, *, unit: str | None = None) -> Lateness:
@@ -189,8 +187,8 @@ class Lateness:
                 "only the mean delay was given, so rewards that are still to come arrive at a "
                 "constant rate (a constant hazard: the delay is exponential)"
             )
-            law, evenly = f"exponential({hours} hours)", f"uniform(0, {2 * hours} hours)"
-            return cls(f"{said} on average", assumption, law, mean_only=True, evenly=evenly)
+            law = f"exponential({hours} hours)"
+            return cls(f"{said} on average", assumption, law, mean_only=True)
         if "(" in said and not _INSIDE.search(said):
             raise InvalidInput(
                 f'say in which unit the delay {said!r} is, such as "exponential(50 hours)".'
@@ -239,24 +237,13 @@ class Lateness:
             if len(pairs) == 1:
                 return cls(said, last, Curve(times, alive, largest=float(times[-1])))
             assumption = f"between the times that were given {hazard}; in the last interval, {last}"
-            evenly = Curve(times, alive, largest=float(times[-1]))
-            curve = Curve(knots, levels, largest=float(knots[-1]))
-            return cls(said, assumption, curve, evenly=evenly)
+            return cls(said, assumption, Curve(knots, levels, largest=float(knots[-1])))
         tail = float((times[-1] - times[-2]) / np.log(alive[-2] / alive[-1]))
         assumption = (
             f"between the times that were given, and after the last one, {hazard}; the last "
             f"{alive[-1]:.0%} come {as_time(tail)} after it on average"
         )
-        curve, evenly = Curve(knots, levels, tail), Curve(times, alive, tail)
-        return cls(said, assumption, curve, evenly=evenly)
-
-    def spread_evenly(self) -> Lateness | None:
-        """The same times with rewards spread evenly between them; None where nothing was assumed.
-
-        >>> Lateness.read("2 days").spread_evenly().in_rounds(1.0)
-        delays.uniform(0, 96)
-        """
-        return None if self._evenly is None else Lateness(self.said, "", self._evenly)
+        return cls(said, assumption, Curve(knots, levels, tail))
 
     def in_rounds(self, rounds_per_hour: float, *, factor: float = 1.0) -> Delay:
         """The delay in rounds, `factor` times as long."""

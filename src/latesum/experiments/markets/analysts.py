@@ -39,24 +39,30 @@ def regression(outcome: Floats, design: Floats, clusters: Integers) -> tuple[Flo
 class SwitchbackTest:
     """Options rotate weekly in a Latin square over the regions; then a regression names the best.
 
-    log(total / rounds) on options, regions and days (one stream: weekdays, and a quadratic trend
-    if every option has two weeks), without the
-    first days after each switch, errors clustered by region and week.
+    log(total / rounds) on options, regions and days (one stream: weekdays, and a quadratic trend if
+    every option has two weeks), without the first days after each switch, errors clustered by
+    region and week.
     """
 
     def __init__(self, world: MarketWorld, share: float = 0.5) -> None:
         law = world.law
         self._world = world
         self._tested = max(WEEK * 2, round(share * law.buckets))
-        self._burn = math.ceil(law.delay)
         self._answer: int | None = None
+        self._first = 0  # the history is left out
+        self._by_day = law.regions > 1
+        # Otherwise a trend cannot be told from the options.
+        self._trend = law.regions == 1 and self._tested >= 2 * WEEK * law.options
 
     def decide(self, bucket: int) -> list[int]:
         """What every region shows."""
         law = self._world.law
         if bucket < self._tested:
-            return [(region + bucket // WEEK) % law.options for region in range(law.regions)]
+            return [self._tried(region, bucket) % law.options for region in range(law.regions)]
         return [self.answer()] * law.regions
+
+    def _tried(self, region: int, bucket: int) -> int:
+        return region + bucket // WEEK
 
     def answer(self) -> int:
         """The option that it ends on."""
@@ -66,28 +72,29 @@ class SwitchbackTest:
 
     def effects(self) -> tuple[Floats, Floats]:
         """The options against the first (log), and their standard errors."""
-        world, options = self._world, self._world.law.options
-        end = self._tested
-        totals = world.totals(end)[-end:]
-        rounds, shown = world.rounds(end)[-end:], world.shown(end)[-end:]
-        grid = np.indices(totals.shape)
-        switched = np.zeros(totals.shape, dtype=bool)
-        for place in range(0, end, WEEK):
-            switched[place : place + self._burn] = True
-        usable = np.isfinite(totals) & ~switched
-        at, where = grid[0][usable], grid[1][usable]
+        world, law, end = self._world, self._world.law, self._tested
+        kept = end - self._first
+        totals, rounds = world.totals(end)[-kept:], world.rounds(end)[-kept:]
+        shown, start = world.shown(end)[-kept:], -self._first
+        changes = np.flatnonzero(np.any(np.diff(shown, axis=0) != 0, axis=1)) + 1
+        usable = np.isfinite(totals)
+        for place in [start, *changes.tolist()]:
+            usable[place : place + math.ceil(law.delay)] = False
+        at, where = (each[usable] for each in np.indices(totals.shape))
         outcome = np.log((totals[usable] + 0.5) / rounds[usable])
-        columns = [shown[usable] == option for option in range(1, options)]
-        if world.law.regions > 1:
-            columns += [where == region for region in range(world.law.regions)]
+        columns = [shown[usable] == option for option in range(1, law.options)]
+        columns += [where == region for region in range(law.regions)]
+        if self._by_day:
             columns += [at == bucket for bucket in np.unique(at)[1:]]
         else:
-            columns += [(at + world.phase) % world.law.week == day for day in range(world.law.week)]
-            if end >= 2 * WEEK * options:  # otherwise a trend cannot be told from the options
-                columns += [at / end, (at / end) ** 2]
+            weekday = (at - start + world.phase) % law.week
+            columns += [weekday == day for day in range(1, law.week)]
+        if self._trend:
+            columns += [at / end, (at / end) ** 2]
         design = np.column_stack(columns).astype(float)
         found = regression(outcome, design, where * 1000 + at // WEEK)
-        return np.append(0.0, found[0][: options - 1]), np.append(0.0, found[1][: options - 1])
+        estimates, errors = (np.append(0.0, each[: law.options - 1]) for each in found)
+        return estimates, errors
 
 
 class GeoTest(SwitchbackTest):
@@ -96,38 +103,11 @@ class GeoTest(SwitchbackTest):
     With fewer regions than options, each option has one block, against the weekdays of the history.
     """
 
-    def decide(self, bucket: int) -> list[int]:
-        """What every region shows."""
-        law = self._world.law
-        if bucket >= self._tested:
-            return [self.answer()] * law.regions
-        if law.regions >= law.options:
-            return [region % law.options for region in range(law.regions)]
-        block = -(-self._tested // law.options)
-        return [(region + bucket // block) % law.options for region in range(law.regions)]
+    def __init__(self, world: MarketWorld, share: float = 0.5) -> None:
+        super().__init__(world, share)
+        self._first, self._trend = world.first, False
+        self._by_day = world.law.regions >= world.law.options
 
-    def effects(self) -> tuple[Floats, Floats]:
-        """The options against the first (log), and their standard errors."""
-        world, law = self._world, self._world.law
-        end = self._tested
-        totals, rounds, shown = world.totals(end), world.rounds(end), world.shown(end)
-        first = -world.first
-        grid = np.indices(totals.shape)
-        switched = np.zeros(totals.shape, dtype=bool)
-        changes = np.any(np.diff(shown, axis=0) != 0, axis=1)
-        for place in [first, *(np.flatnonzero(changes) + 1).tolist()]:
-            switched[place : place + self._burn] = True
-        usable = np.isfinite(totals) & ~switched
-        at, where, what = grid[0][usable], grid[1][usable], shown[usable]
-        outcome = np.log((totals[usable] + 0.5) / rounds[usable])
-        columns = [(what == option) & (at >= first) for option in range(1, law.options)]
-        columns += [where == region for region in range(law.regions)]
-        if law.regions >= law.options:
-            columns += [at == bucket for bucket in np.unique(at)[1:]]
-        else:
-            week = world.law.week
-            columns += [(at + world.phase - first) % week == day for day in range(1, week)]
-        design = np.column_stack(columns).astype(float)
-        found = regression(outcome, design, where * 1000 + at // WEEK)
-        count = law.options - 1
-        return np.append(0.0, found[0][:count]), np.append(0.0, found[1][:count])
+    def _tried(self, region: int, bucket: int) -> int:
+        block = -(-self._tested // self._world.law.options)
+        return region if self._by_day else region + bucket // block

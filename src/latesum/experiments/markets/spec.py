@@ -20,7 +20,6 @@ from latesum._checks import InvalidInput, whole_number
 from latesum._plugins import read_call
 from latesum.experiments.markets.players import Player, SwitchbackPlayer, player
 from latesum.experiments.measures import measures_of, register_measure
-from latesum.experiments.spec import LAWS
 from latesum.simulation.market import Market, MarketWorld
 
 Floats = NDArray[np.float64]
@@ -42,7 +41,7 @@ MARKET_MEASURES = (
 #: What every comparison keeps, in markets as on other problems.
 _USUAL = ("regret", "ended_on_best", "switches")
 #: The children of a run's seed.
-_WORLD, _POLICY, _LAW = range(3)
+_WORLD, _POLICY = range(2)
 #: The two-sided normal quantiles of 90% and 95%.
 _QUANTILES = (1.6448536269514722, 1.959963984540054)
 
@@ -52,9 +51,7 @@ class MarketRunSpec:
     """A policy in a law of markets.
 
     Args:
-        market: The law; every run draws a market from it. Or as text, "package.module:function",
-            a function of
-            a generator that draws another law for every run.
+        market: The law; every run draws a market from it.
         policy: What decides, as text: "switchback", "half-time-test", "geo-test", or a policy of
             one stream.
         seed: The seed; run i draws from its i-th child under every policy.
@@ -69,7 +66,7 @@ class MarketRunSpec:
     True
     """
 
-    market: Market | str
+    market: Market
     policy: str
     seed: int = 1
     measures: tuple[str, ...] = MARKET_MEASURES
@@ -110,13 +107,11 @@ class MarketRunSpec:
     @property
     def horizon(self) -> int:
         """The buckets of a run."""
-        return self.law(0).buckets
+        return self.market.buckets
 
     @property
     def checkpoint_rounds(self) -> Integers:
         """The buckets at which regret is kept."""
-        if isinstance(self.market, str):
-            return np.array([0])  # the end, wherever it is
         return np.unique([*self.checkpoints, self.market.buckets])
 
     @functools.cached_property
@@ -127,7 +122,7 @@ class MarketRunSpec:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values, without labels and without what is as usual."""
-        law = self.market if isinstance(self.market, str) else self.market.plain()
+        law = self.market.plain()
         data: dict[str, Any] = {"market": law, "policy": self.policy, "seed": self.seed}
         if self.measures != MARKET_MEASURES:
             data["measures"] = list(self.measures)
@@ -146,9 +141,8 @@ class MarketRunSpec:
         >>> MarketRunSpec.from_json(setting.to_json()).digest == setting.digest
         True
         """
-        law = data["market"] if isinstance(data["market"], str) else Market(**data["market"])
         return cls(
-            law,
+            Market(**data["market"]),
             data["policy"],
             data["seed"],
             tuple(data.get("measures", MARKET_MEASURES)),
@@ -163,8 +157,7 @@ class MarketRunSpec:
     @property
     def fields(self) -> dict[str, Any]:
         """What all runs of a grid may differ in, by the name of its column."""
-        law = {} if isinstance(self.market, str) else dict(self.market.plain())
-        return {**law, "horizon": self.horizon, "seed": self.seed}
+        return {**self.market.plain(), "horizon": self.horizon, "seed": self.seed}
 
     @property
     def policy_fields(self) -> tuple[str, Mapping[str, Any]]:
@@ -186,26 +179,15 @@ class MarketRunSpec:
         """None is known of markets."""
         return []
 
-    def law(self, number: int) -> Market:
-        """The law of the market of a run."""
-        if isinstance(self.market, Market):
-            return self.market
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _LAW))
-        drawn = LAWS.find(self.market)(np.random.default_rng(seeds))
-        if not isinstance(drawn, Market):
-            raise InvalidInput(f"{self.market} draws no Market but {drawn!r}.")
-        return drawn
-
     def check(self) -> None:
         """Refuse now what a run would refuse."""
         player(self.policy, self._start(0), 0)
 
     def shortened(self, rounds: int) -> MarketRunSpec:
         """The same with fewer buckets, for measuring how long a run takes."""
-        law = self.law(0)
-        buckets = min(max(rounds, 14), law.buckets)
+        buckets = min(max(rounds, 14), self.market.buckets)
         kept = tuple(each for each in self.checkpoints if each <= buckets)
-        market = dataclasses.replace(law, buckets=buckets)
+        market = dataclasses.replace(self.market, buckets=buckets)
         return dataclasses.replace(self, market=market, checkpoints=kept)
 
     def run(self, number: int) -> MarketRun:
@@ -219,7 +201,7 @@ class MarketRunSpec:
 
     def _start(self, number: int) -> MarketWorld:
         seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _WORLD))
-        return self.law(number).start(seeds)
+        return self.market.start(seeds)
 
 
 class MarketRun:
@@ -269,15 +251,6 @@ class MarketRun:
     def regret(self, at: Any = None) -> Any:
         """The mean sales that were lost after some buckets."""
         return self.missed_sales if at is None else self._missed[np.asarray(at)]
-
-    def harmful_late(self, share: float) -> bool:
-        """Whether most of the last half's sales were those of options that are worse by a share."""
-        half = self.horizon // 2
-        means, shown = self._means[half:], self._shown[half:]
-        sold = self._means.sum(axis=(0, 1))
-        bad = 1 - sold / sold.max() >= share
-        weights = means.max(axis=2)
-        return bool(weights[bad[shown]].sum() > weights.sum() / 2)
 
     def falls_short(self, option: int) -> float:
         """By how much an option is worse than the best, as a share."""
@@ -330,18 +303,3 @@ def named(run: MarketRun) -> Floats:
     if winner is None:
         return np.array([np.nan, np.nan])
     return np.array([winner[1], run.falls_short(winner[0])])
-
-
-@register_measure("market_possibly_stuck")
-def market_possibly_stuck(run: MarketRun, share: float = 0.05) -> bool:
-    """Whether most of the last half went to options that are worse by a share or more."""
-    return run.harmful_late(share)
-
-
-@register_measure("market_stuck")
-def market_stuck(run: MarketRun, share: float = 0.05) -> bool:
-    """Whether a run is possibly stuck and would keep such an option too.
-
-    A market is drawn for its buckets and cannot be played on, as other problems can.
-    """
-    return run.harmful_late(share) and run.falls_short(run.answer) >= share
