@@ -17,6 +17,7 @@ from latesum.campaigns.moving import (
     replay_log,
     restore_campaigns,
 )
+from latesum.delays.parsing import parse
 from latesum.errors import BadFile, NotPossible, UnknownBucket
 
 ME = {"user": "an operator", "reason": "a test"}
@@ -126,6 +127,15 @@ def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
     assert known.parameters == {
         "horizon": 90, "mean_delay": 1.5, "sure": "known",
     }  # fmt: skip
+    law = {"late": "half within 6 hours, 95% within 4 days"}
+    given = CampaignConfig.read({**GIVEN, "parameters": law})
+    shape = given.build_market().delay
+    assert shape.mean == pytest.approx(shape.law.mean / 24_000, rel=1e-3)
+    assert shape.law.survival(np.array([5_999]))[0] == pytest.approx(0.5, abs=1e-3)
+    one = {key: each for key, each in GIVEN.items() if key != "regions"}
+    one = CampaignConfig.read({**one, "policy": "unmix", "parameters": {"horizon": 900_000, **law}})
+    mean = parse(one.parameters["delay"]).mean / one.expected_rounds
+    assert mean == pytest.approx(shape.mean, rel=0.01)
     for changed, says in (
         ({"policy": "unmix"}, "a campaign with regions has the policy switchback"),
         ({"regions": ["north"]}, "one region is no region"),

@@ -16,7 +16,7 @@ import pytest
 
 from latesum import Problem, delays
 from latesum.delays.base import Delay
-from latesum.planning.words import Lateness
+from latesum.delays.lateness import Lateness
 
 EXAMPLES = Path(delays.__file__).parent / "data"
 #: Rounds per time unit.

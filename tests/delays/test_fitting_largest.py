@@ -13,7 +13,7 @@ import pytest
 
 from latesum import InvalidInput, delays
 from latesum.delays.curves import Curve
-from latesum.planning.words import Lateness
+from latesum.delays.lateness import Lateness
 
 
 def followed_for_a_year():

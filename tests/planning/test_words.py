@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, delays
+from latesum.delays.lateness import Lateness, as_time, read_duration
 from latesum.planning.planner import read_inputs
-from latesum.planning.words import Lateness, as_time, read_duration, read_lift, read_traffic
+from latesum.planning.words import read_lift, read_traffic
 from latesum.simulation import Bernoulli
 
 ASKED = {

@@ -37,10 +37,11 @@ from latesum._durations import duration_text, parse_duration
 from latesum._plugins import POLICIES
 from latesum.campaigns.buckets import KINDS, Buckets, Every
 from latesum.campaigns.rows import NO_OPTION, Observation, read_history, shown_of
-from latesum.delays.parsing import parse
+from latesum.delays.parsing import parse, text_of
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
+    from latesum.delays.lateness import Lateness
     from latesum.markets import MarketConfig
 
 TimeBasis = Literal["arrival", "decision"]
@@ -63,6 +64,8 @@ _DATED = (
 )
 #: Of `switchback`, in buckets, where neither a horizon nor a delay is given.
 _USUAL_HORIZON, _USUAL_DELAY = 90, 1.0
+#: In so many parts of an hour the shape of a given delay is kept.
+_FINE = 1000.0
 #: By what share a guess of the mean delay may be wrong.
 _GUESS = 0.7
 #: Parameters that may be given in time; those of policies become rounds.
@@ -188,21 +191,34 @@ def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
     if "late" in given:
         if "mean_delay" not in accepted:
             raise InvalidInput(f"{policy} does not use how late sales come; leave it out.")
-        given["mean_delay"], sure = _take_late(given)
+        given["mean_delay"], sure, law = _take_late(given)
+        if law is not None and "delay" in accepted and buckets.length is not None:
+            del given["mean_delay"]
+            per_hour = expected * timedelta(hours=1) / buckets.length
+            given["delay"] = text_of(law.in_rounds(per_hour))
         if sure == "guess" and "uncertainty" in accepted:
             given.setdefault("uncertainty", _GUESS)
     return {key: _in_rounds(key, each, buckets, expected) for key, each in given.items()}
 
 
-def _take_late(given: dict[str, Any]) -> tuple[str, Literal["known", "guess"]]:
-    """How late sales come: the span, and whether it is a guess, as "about 2 days" is."""
+def _take_late(
+    given: dict[str, Any],
+) -> tuple[str, Literal["known", "guess"], Lateness | None]:
+    """How late sales come: the mean, whether it is a guess, and the law, where it was given."""
     text = given.pop("late")
     if "mean_delay" in given:
         raise InvalidInput("say how late sales come by late or by mean_delay, not by both.")
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput(f"say how late sales come, such as 'about 2 days', not {text!r}.")
     guessed = _ABOUT.fullmatch(text)
-    return (text.strip(), "known") if guessed is None else (guessed[1].strip(), "guess")
+    if guessed is not None:
+        return guessed[1].strip(), "guess", None
+    if "within" not in text and "up to" not in text and "(" not in text:
+        return text.strip(), "known", None
+    from latesum.delays.lateness import Lateness  # fits of delays take a while to import
+
+    law = Lateness.read(text)
+    return f"{law.in_rounds(_FINE).mean / _FINE:.6g} hours", "known", law
 
 
 def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str, Any]:
@@ -210,7 +226,9 @@ def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str
         known_name(name, _OF_MARKETS, "parameter of switchback")
     found = {"horizon": _USUAL_HORIZON, **given}
     if "late" in found:
-        found["mean_delay"], found["sure"] = _take_late(found)
+        found["mean_delay"], found["sure"], law = _take_late(found)
+        if law is not None:
+            found.setdefault("shape", text_of(law.in_rounds(_FINE)))
     if "mean_delay" not in found:
         found = {"sure": "guess", **found, "mean_delay": _USUAL_DELAY}
     found.setdefault("sure", "known")

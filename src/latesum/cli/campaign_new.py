@@ -29,7 +29,11 @@ _MEANINGS = {
 #: Parameters of the policy, as people say them.
 RunFor = Annotated[str | None, typer.Option(help="How long it is to run, such as '12 weeks'.")]
 Late = Annotated[
-    str | None, typer.Option(help="How late sales come: '2 days', or as a guess 'about 2 days'.")
+    str | None,
+    typer.Option(
+        help="How late sales come: '2 days', 'about 2 days' (a guess), 'half within 2 hours, 95% "
+        "within 3 days'."
+    ),
 ]
 Parameters = Annotated[
     list[str] | None, typer.Option(help='Of the policy: "novelty=0.01"; may be repeated.')

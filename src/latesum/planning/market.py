@@ -17,6 +17,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, shortened, whole_number
 from latesum._render import counted
+from latesum.delays.lateness import Lateness, read_duration
 from latesum.delays.parsing import text_of
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.files import FileForm
@@ -26,7 +27,7 @@ from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.markets.summary import diagnose
 from latesum.planning.stream import STREAM, Candidate
-from latesum.planning.words import Lateness, read_duration, read_lift
+from latesum.planning.words import read_lift
 from latesum.policies import PolicySpec
 from latesum.simulation.market import Market
 

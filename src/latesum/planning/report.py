@@ -16,10 +16,10 @@ from latesum import _render
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum._render import WIDTH, TextTable, new_table
+from latesum.delays.lateness import as_time, unit_hours
 from latesum.experiments.stats import Uncertain
 from latesum.planning.runs import PERCENTILE, PlanInputs, PlanRow
 from latesum.planning.verdict import Scenario, Verdict
-from latesum.planning.words import as_time, unit_hours
 from latesum.policies import Policy, PolicySpec
 
 _FORMAT = 2

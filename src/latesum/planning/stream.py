@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, Self
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum._render import counted
 from latesum.delays import Delay
+from latesum.delays.lateness import Lateness, as_time, read_duration, unit_hours
 from latesum.delays.parsing import text_of
 from latesum.experiments.loop import Reports
 from latesum.experiments.spec import RunSpec
@@ -76,7 +77,7 @@ class StreamInputs:
     options: int
     lift: float
     run_hours: float
-    lateness: words.Lateness
+    lateness: Lateness
     mean: float
     low: float
     high: float
@@ -113,7 +114,7 @@ class StreamInputs:
     @property
     def bucket_hours(self) -> float:
         """How long a bucket is."""
-        return words.unit_hours(self.bucket)
+        return unit_hours(self.bucket)
 
     @property
     def bucket_rounds(self) -> int:
@@ -346,18 +347,18 @@ class StreamInputs:
         """The inputs and what was assumed, in sentences."""
         delay, said = self.delay(), self.lateness.said
         if not said.endswith("on average"):
-            said += f"; {words.as_time(self.mean_delay_hours)} on average"
+            said += f"; {as_time(self.mean_delay_hours)} on average"
         sentences = [
             self._truth(),
             f"{self.bucket_rounds:,} decisions {words.an(self.bucket)}, for "
-            f"{words.as_time(self.run_hours)}: {self.buckets:,} {self.bucket}s, {self.horizon:,} "
+            f"{as_time(self.run_hours)}: {self.buckets:,} {self.bucket}s, {self.horizon:,} "
             f"rounds. One option is played to everybody for {words.an(self.bucket)}; its total is "
             "known at the end of it.",
             f"Rewards come late: {said}, which is {delay.mean:,.0f} rounds.",
         ]
         if self.status_quo is not None:
             what = "One of the options" if self.status_quo == "option" else "Something else"
-            known = words.as_time(self.history / self.bucket_rounds * self.bucket_hours)
+            known = as_time(self.history / self.bucket_rounds * self.bucket_hours)
             known = f", of which {known} are known" if self.history else ""
             sentences.append(f"{what} runs today{known}: its late rewards arrive at the beginning.")
         if self.lateness.assumption:
@@ -464,13 +465,13 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         high=high,
         sd=None if sd is None else finite_number(sd, "the sd of a reward", above=0),
         traffic=words.read_traffic(said["traffic"]),
-        lateness=words.Lateness.read(said["late"], unit=said.get("delay_unit")),
+        lateness=Lateness.read(said["late"], unit=said.get("delay_unit")),
         bucket=_read_bucket(said.get("bucket", "day")),
-        run_hours=words.read_duration(said["run_for"], "the run"),
+        run_hours=read_duration(said["run_for"], "the run"),
         switch_cost=finite_number(said.get("switch_cost", 0.0), "the cost of a switch", at_least=0),
         means=None if means is None else _read_means(means, options, low, high),
         status_quo=status_quo,
-        history_hours=0.0 if history is None else words.read_duration(history, "the history"),
+        history_hours=0.0 if history is None else read_duration(history, "the history"),
         nonstationary=bool(said.get("nonstationary")),
         equal_delays=bool(said.get("equal_delays")),
     )
@@ -480,7 +481,7 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         )
     if inputs.buckets < options:
         raise InvalidInput(
-            f"{words.as_time(inputs.run_hours)} are {inputs.buckets} whole {inputs.bucket}s, and "
+            f"{as_time(inputs.run_hours)} are {inputs.buckets} whole {inputs.bucket}s, and "
             f"each of the {options} options needs one at least: run for longer or take a shorter "
             "bucket."
         )

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from latesum.delays.lateness import as_time
 from latesum.planning.runs import PlanInputs, PlanRow, Simulator, recommend
 from latesum.planning.stream import StreamInputs
-from latesum.planning.words import as_time
 
 #: A conditional go runs at most this many times as long.
 LONGER = 2.0

@@ -80,7 +80,7 @@ class SwitchbackTest:
         usable = np.isfinite(totals)
         for place in [start, *changes.tolist()]:
             usable[place : place + math.ceil(law.delay)] = False
-        at, where = (each[usable] for each in np.indices(totals.shape))
+        at, where = np.nonzero(usable)
         outcome = np.log((totals[usable] + 0.5) / rounds[usable])
         columns = [shown[usable] == option for option in range(1, law.options)]
         columns += [where == region for region in range(law.regions)]
