@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 RATIOS = {1.2: 0.2, 1.45: 0.2, 1.75: 0.17, 2.1: 0.15, 2.6: 0.1, 3.2: 0.06, 0.8: 0.07, 0.6: 0.05}
 #: The same where the delay has two parts, ...
 _TWO_PART_RATIOS = {1.4: 0.4, 1.9: 0.3, 2.7: 0.2, 0.7: 0.1}
-#: ... and how likely it has.
+#: ... and how likely it has, if its shape was not given.
 TWO_PART = 0.2
 #: Explanations of less weight than this are left out.
 _NEGLIGIBLE = 1e-4
@@ -77,6 +77,7 @@ class Explanation(NamedTuple):
         prior: How probable it is beforehand.
         delay: D, the common mean delay in buckets: by default the given one. Each explanation
             learns its own, because what is late by one is a longer delay by another.
+        score: The logarithm of its posterior weight at the last search, up to a constant.
     """
 
     ratios: tuple[float, ...]
@@ -84,6 +85,7 @@ class Explanation(NamedTuple):
     nothing_before: bool
     prior: float
     delay: float
+    score: float = 0.0
 
 
 @functools.lru_cache(maxsize=64)
@@ -96,7 +98,7 @@ def explanations(config: MarketConfig) -> tuple[Explanation, ...]:
     count, differing, delay = len(config.options), config.delays_may_differ, config.delay.mean
     starts = [True, False] if _asks_for_start(config) else [config.status_quo == NOTHING]
     shapes = [(False, RATIOS, 1.0)]
-    if differing:
+    if differing and config.delay.law is None:  # the shape was not given
         shapes = [(False, RATIOS, 1 - TWO_PART), (True, _TWO_PART_RATIOS, TWO_PART)]
     found = []
     for nothing, (two_part, ratios, share) in itertools.product(starts, shapes):
@@ -205,7 +207,7 @@ class Model:
         early = panel.exposure[:FIRST_BUCKETS]
         rounds = early.mean(axis=0) if len(early) else np.ones(panel.exposure.shape[1])
         self._before = status_quo_shares(config) * rounds[:, None]
-        self._mixes: dict[Explanation, Floats] = {}
+        self._mixes: dict[tuple[tuple[float, ...], bool, bool, float], Floats] = {}
         self._starts: dict[tuple[float, float, bool], tuple[Floats, Floats, Floats]] = {}
 
     def score(self, hyper: Hyperparameters, explanation: Explanation) -> float:
@@ -251,12 +253,12 @@ class Model:
 
     def _mix(self, explanation: Explanation) -> Floats:
         """X by an explanation."""
-        if explanation not in self._mixes:
-            delays = explanation.delay * np.array(explanation.ratios)
-            self._mixes[explanation] = self._arrivals(
-                delays, explanation.two_part, explanation.nothing_before
-            )[0]
-        return self._mixes[explanation]
+        ratios, two_part, nothing_before, _, delay, _ = explanation
+        key = (ratios, two_part, nothing_before, delay)
+        if key not in self._mixes:
+            delays = delay * np.array(ratios)
+            self._mixes[key] = self._arrivals(delays, two_part, nothing_before)[0]
+        return self._mixes[key]
 
     def _arrivals(
         self, delays: Floats, two_part: bool, nothing_before: bool

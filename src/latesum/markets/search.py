@@ -12,7 +12,6 @@ import functools
 import hashlib
 import math
 from collections import OrderedDict
-from typing import NamedTuple
 
 import numpy as np
 
@@ -80,21 +79,22 @@ def learned(panel: Panel, config: MarketConfig) -> tuple[Hyperparameters, tuple[
     """
     times = _search_times(panel.known.tobytes(), panel.first)
     digests = _digests(panel, config, times)
-    found, first = _Search(defaults(panel, config), explanations(config)), 0
+    hyper, by, first = defaults(panel, config), explanations(config), 0
     for place in range(len(times) - 1, -1, -1):
         if (known := _MEMORY.get(digests[place])) is not None:
             _MEMORY.move_to_end(digests[place])
-            found, first = known, place + 1
+            (hyper, by), first = known, place + 1
             break
     for place in range(first, len(times)):
         part = panel.until(times[place])
         if place == 0:
-            found = found._replace(hyper=defaults(part, config))
-        found = _searched(part, config, found, _FIRST_ROUNDS if place == 0 else 1)
-        _MEMORY[digests[place]] = found
+            hyper = defaults(part, config)
+        hyper, by = _searched(part, config, hyper, by, _FIRST_ROUNDS if place == 0 else 1)
+        _MEMORY[digests[place]] = hyper, by
         if len(_MEMORY) > _REMEMBERED:
             _MEMORY.popitem(last=False)
-    return found.hyper, found.explanations[: found.counting]
+    least = max(each.score for each in by) - _NEGLIGIBLE
+    return hyper, tuple(each for each in by if each.score > least)
 
 
 def posterior(panel: Panel, config: MarketConfig) -> Posterior:
@@ -107,15 +107,7 @@ def posterior(panel: Panel, config: MarketConfig) -> Posterior:
     return posterior_with(panel, config, *learned(panel, config))
 
 
-class _Search(NamedTuple):
-    """What a search found: the explanations with their delays, those that count first."""
-
-    hyper: Hyperparameters
-    explanations: tuple[Explanation, ...]
-    counting: int | None = None
-
-
-_MEMORY: OrderedDict[bytes, _Search] = OrderedDict()
+_MEMORY: OrderedDict[bytes, tuple[Hyperparameters, tuple[Explanation, ...]]] = OrderedDict()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -157,10 +149,15 @@ def _name(config: MarketConfig, first: int) -> bytes:
     return repr((config, law and law.text, first)).encode()
 
 
-def _searched(panel: Panel, config: MarketConfig, start: _Search, rounds: int) -> _Search:
+def _searched(
+    panel: Panel,
+    config: MarketConfig,
+    hyper: Hyperparameters,
+    by: tuple[Explanation, ...],
+    rounds: int,
+) -> tuple[Hyperparameters, tuple[Explanation, ...]]:
     centre, sds = defaults(panel, config), _log_sds(config)
     model = Model(panel, config)
-    hyper, by = start.hyper, start.explanations
 
     def score(tried: Hyperparameters, by: tuple[Explanation, ...]) -> float:
         """The logarithm of the posterior, up to a constant."""
@@ -169,15 +166,14 @@ def _searched(panel: Panel, config: MarketConfig, start: _Search, rounds: int) -
         return float(likelihood) - 0.5 * sum(each**2 for each in off)
 
     for _ in range(rounds):
-        found = {each: model.score(hyper, each) for each in by}
-        least = max(found.values()) - _NEGLIGIBLE
+        scored = [each._replace(score=model.score(hyper, each)) for each in by]
+        least = max(each.score for each in scored) - _NEGLIGIBLE
         moved = [
-            _with_better_delay(model, hyper, each, score) if score > least else (each, score)
-            for each, score in found.items()
+            _with_better_delay(model, hyper, each) if each.score > least else each
+            for each in scored
         ]
-        by, scores = zip(*sorted(moved, key=lambda each: -each[1]), strict=True)
-        counting = sum(each > scores[0] - _NEGLIGIBLE for each in scores)
-        top = by[: min(_EXPLANATIONS, sum(each > scores[0] - _WITHIN for each in scores))]
+        by = tuple(sorted(moved, key=lambda each: -each.score))
+        top = tuple(each for each in by[:_EXPLANATIONS] if each.score > by[0].score - _WITHIN)
         best = score(hyper, top)
         for name in sds:
             for factor in (_SIZE_STEP, 1 / _SIZE_STEP):
@@ -189,18 +185,18 @@ def _searched(panel: Panel, config: MarketConfig, start: _Search, rounds: int) -
                 if reached > best:
                     hyper, best = tried, reached
                     break
-    return _Search(hyper, by, counting)
+    return hyper, by
 
 
 def _with_better_delay(
-    model: Model, hyper: Hyperparameters, explanation: Explanation, score: float
-) -> tuple[Explanation, float]:
-    """An explanation with its delay a step longer or shorter if that is likelier, and its score."""
+    model: Model, hyper: Hyperparameters, explanation: Explanation
+) -> Explanation:
+    """An explanation with its delay a step longer or shorter, if that is likelier."""
     for factor in (_DELAY_STEP, 1 / _DELAY_STEP):
         tried = explanation._replace(delay=explanation.delay * factor)
-        if (reached := model.score(hyper, tried)) > score:
-            return tried, reached
-    return explanation, score
+        if (reached := model.score(hyper, tried)) > explanation.score:
+            return tried._replace(score=reached)
+    return explanation
 
 
 def _log_sds(config: MarketConfig) -> dict[str, float]:
