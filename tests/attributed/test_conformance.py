@@ -101,26 +101,6 @@ def test_the_seed_decides_alone(make, problem):
 
 
 @every_policy
-def test_every_arm_is_tried_in_time(make):
-    """Within a longest delay (and the arm's own play) per arm, each has been played."""
-    problem = PROBLEMS["bounded"]
-    policy = made_for(make, problem)
-    # Thompson sampling draws its arms: in time, but not by a fixed round.
-    horizon = HORIZON if "thompson" in policy.name.lower() else 3 * 61
-    for seed in range(5):
-        assert set(arms_of(problem, policy, horizon, seed)) == {0, 1, 2}
-
-
-@every_policy
-def test_it_learns(make):
-    """The better of two very different arms gets most plays."""
-    problem = Problem([0.1, 0.9], "constant(0)")
-    policy = make(2, problem.delays)
-    played = run(problem, policy, HORIZON, seed_sequence=np.random.SeedSequence(1))
-    assert played.plays[0, 1] > 0.9 * HORIZON
-
-
-@every_policy
 def test_it_travels_to_other_processes(make):
     problem = PROBLEMS["none"]
     policy = make(3, problem.delays)

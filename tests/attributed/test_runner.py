@@ -62,16 +62,6 @@ def test_delays_far_beyond_the_ring(policy, monkeypatch):
     assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
 
 
-def test_a_heavy_tail_at_full_size():
-    """Delays of up to the whole horizon, many beyond the ring."""
-    problem = Problem([0.5, 0.6], "pareto(1.05, 20000)")
-    horizon = 150_000
-    arms, arrived = plain.play(problem, plain.DelayedUCB1(2), horizon, seed())
-    assert arrived < horizon
-    played = run(problem, DelayedUCB1(2), horizon, seed_sequence=seed())
-    assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
-
-
 def test_memory_grows_with_the_delay_and_not_with_the_horizon():
     def memory_of(horizon):
         tracemalloc.start()

@@ -38,6 +38,7 @@ TEXTS = [
     "mixture((0.2, constant(60)), (0.8, uniform(0, 5)))",
     "mixture((0.01, pareto(1.5, 500)), (0.99, poisson(3)))",
     "empirical([0, 3, 3, 10])",
+    "tabulated([2, 2, 10, 50], [0, 0.3, 0.6, 0.9], 20)",
     "exponential(50).clipped(75)",
     "exponential(50).truncated(75)",
     "pareto(1.5, 20).clipped(10000)",

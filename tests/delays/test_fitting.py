@@ -161,19 +161,6 @@ def test_the_tail_is_warned_of():
     assert bounded.mean.low < 10 < bounded.mean.high
 
 
-def test_a_picture(tmp_path):
-    delays.fit([1, 2, 2, 5, 9]).plot(tmp_path / "fit.png")
-    assert (tmp_path / "fit.png").stat().st_size > 10_000
-
-
-def test_json_is_plain():
-    import json
-
-    saved = json.loads(json.dumps(delays.fit([1, 2, 2, 5, 9]).to_json()))
-    assert delays.parse(saved["delay"]).quantile(1.0) == 9
-    assert (saved["largest_seen"], saved["bound"], saved["mack_error"]) == (9, None, None)
-
-
 @pytest.mark.parametrize(
     ("source", "options", "says"),
     [
@@ -198,25 +185,6 @@ def test_json_is_plain():
 def test_nonsense_is_refused(source, options, says):
     with pytest.raises(InvalidInput, match=says):
         delays.fit(source, **options)
-
-
-def test_tabulated_agrees_with_its_draws():
-    delay = delays.tabulated([2, 2, 10, 50], [0, 0.3, 0.6, 0.9], 20)
-    drawn = delay.draw(200_000, np.random.default_rng(6))
-    for k in (1, 2, 5, 10, 30, 50, 80):
-        assert (drawn > k).mean() == pytest.approx(float(delay.survival(k)), abs=0.005)
-    assert drawn.mean() == pytest.approx(delay.mean, rel=0.01)
-    assert delays.parse(delay.text) == delay
-
-
-@pytest.mark.parametrize("given", [0, 2, 7, 60])
-def test_tabulated_draws_beyond(given):
-    delay = delays.tabulated([2, 2, 10, 50], [0, 0.3, 0.6, 0.9], 20)
-    drawn = delay.draw_beyond(np.full(100_000, given), np.random.default_rng(7))
-    assert drawn.min() > given
-    for k in (given + 1, given + 10, given + 45):
-        expected = float(delay.survival(k) / delay.survival(given))
-        assert (drawn > k).mean() == pytest.approx(expected, abs=0.008)
 
 
 def test_the_pace_of_a_tail_counts_the_time_of_those_that_go_on():

@@ -174,24 +174,10 @@ def test_worst_cases_by_brute_force() -> None:
     assert theory.worst_case_regret(schedule, 3, horizon) == pytest.approx(best, rel=1e-4)
 
 
-def test_worst_cases_grow_like_their_rates() -> None:
-    """Corollary reggen: O(sqrt(K T ln K) + K E ln T), so four times T doubles the regret."""
-    ratio = theory.worst_case_regret(KnownMean(0), 2, 4 * 10**12) / theory.worst_case_regret(
-        KnownMean(0), 2, 10**12
-    )
-    assert ratio == pytest.approx(2, rel=0.02)
-    assert theory.worst_case_regret(KnownMean(50), 2, 10) == 10  # nothing is worse than T
-
-
 def test_a_bound_too_large_for_the_corollary_warns() -> None:
     limit = math.sqrt(10**6 * math.log(2) / 2) + 50
     with pytest.warns(UserWarning, match="the number is still a bound"):
         theory.worst_case_regret(KnownBound(50, math.ceil(limit)), 2, 10**6)
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_bound_within_the_corollary_does_not_warn() -> None:
-    assert theory.worst_case_regret(KnownBound(50, 600), 2, 10**6) > 0
 
 
 @pytest.mark.parametrize(

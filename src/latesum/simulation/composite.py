@@ -57,14 +57,8 @@ class CompositeProblem(Problem):
                     f"{each.short_text} may be longer; clip it: {each.short_text}.clipped(1000)."
                 )
 
-    def start(
-        self,
-        *,
-        rng: np.random.Generator,
-        status_quo: Reward | float | str | None = None,
-        at: int = 0,
-    ) -> CompositeWorld:
-        return CompositeWorld(self, rng, status_quo=status_quo, at=at)
+    def _world(self, rng: np.random.Generator, **start: Any) -> World:
+        return CompositeWorld(self, rng, **start)
 
     def __repr__(self) -> str:
         return f"Composite{super().__repr__()[:-1]}, parts={self.parts!r})"

@@ -320,15 +320,8 @@ class FieldProblem(Problem):
             result.calendar = replace(self.calendar, drift_to=drift_to)
         return result
 
-    def start(
-        self,
-        *,
-        rng: np.random.Generator,
-        status_quo: Reward | float | str | None = None,
-        at: int = 0,
-    ) -> FieldWorld:
-        """As `Problem.start`; the rates before the start follow the calendar's cycle too."""
-        return FieldWorld(self, rng, status_quo=status_quo, at=at)
+    def _world(self, rng: np.random.Generator, **start: Any) -> World:
+        return FieldWorld(self, rng, **start)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
         """How far each arm is below the best after `rounds` rounds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -126,8 +127,8 @@ class Problem:
         Args:
             status_quo: What was played until now, for ever: an arm (a whole number), a reward or
                 its mean that is no arm, or None: nothing, so that nothing is in flight.
-            at: The round in which the world begins, for means that change; negative if it begins
-                before a campaign does.
+            at: The round in which the world begins, for means that change: before the start they
+                follow the calendar's cycle, and a drift begins in round 0.
 
         >>> world = Problem([0.5, 0.6], "constant(2)").start(rng=np.random.default_rng(1))
         >>> world.play(0, 2)                # nothing can have arrived yet
@@ -137,7 +138,10 @@ class Problem:
         >>> world.play(0, 2)                # two rounds of a reward that is always 1
         2.0
         """
-        return World(self._sources, rng, status_quo=status_quo, at=at)
+        return self._world(rng, status_quo=status_quo, at=at)
+
+    def _world(self, rng: np.random.Generator, **start: Any) -> World:
+        return World(self._sources, rng, **start)
 
     def __repr__(self) -> str:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
