@@ -14,21 +14,11 @@ from docstring_parser.google import GoogleParser
 
 import latesum
 
-ROOMS = [
-    "adapters",
-    "adapters.environments",
-    "attributed",
-    "delays",
-    "errors",
-    "files",
-    "experiments",
-    "campaigns",
-    "markets",
-    "planning",
-    "policies",
-    "theory",
-    "simulation",
-]
+_ROOMS = """
+adapters adapters.environments attributed delays errors files experiments campaigns markets
+planning policies theory simulation
+"""
+ROOMS = _ROOMS.split()
 
 
 def _exported():

@@ -1,12 +1,9 @@
 """The light core works alone, and a missing extra names itself before any work is done.
 
 Each test runs in a process in which the libraries of all extras, or of some, cannot be imported:
-a finder in front of all others refuses them as if they were not installed. Most of these processes are
-forks of one that has loaded what all of them may use.
+a finder in front of all others refuses them as if they were not installed.
 """
 
-import json
-import os
 import pkgutil
 import re
 import subprocess
@@ -63,68 +60,6 @@ def without(extras, code, *, code_expected=0):
     )
     assert done.returncode == code_expected, done.stderr
     return done.stdout, done.stderr
-
-
-#: Reads where to run what, and runs each in a fork, in which nothing that is missing stays loaded.
-FORKING = """
-import json, os, sys, traceback
-import numba, numpy, scipy.special, typer.core, typer.main
-
-for line in sys.stdin:
-    task = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        os.chdir(task["folder"])
-        for number, file in ((1, task["out"]), (2, task["errors"])):
-            os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
-        code = 0
-        try:
-            for name in list(sys.modules):  # Numba loads PyYAML if it is there
-                if name.partition(".")[0] in task["missing"]:
-                    del sys.modules[name]
-            exec(compile(task["script"], "<string>", "exec"), {"__name__": "__main__"})
-        except SystemExit as ended:
-            code = ended.code or 0
-        except BaseException:
-            traceback.print_exc()
-            code = 1
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def forking():
-    """A process that forks."""
-    with subprocess.Popen(
-        [sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        process.stdin.close()
-
-
-@pytest.fixture
-def forked_without(forking, tmp_path_factory):
-    """As `without`, where NumPy, SciPy, Numba and typer are loaded, so it is not for what misses these."""
-
-    def run(extras, code, *, code_expected=0):
-        missing = blocked(extras)
-        said = tmp_path_factory.mktemp("said")
-        script = BLOCK.replace("{names!r}", repr(missing)) + textwrap.dedent(code)
-        task = {
-            "missing": sorted(missing), "script": script, "folder": os.getcwd(),  # noqa: PTH109
-            "out": str(said / "out"), "errors": str(said / "errors"),
-        }  # fmt: skip
-        forking.stdin.write(json.dumps(task) + "\n")
-        forking.stdin.flush()
-        ended = int(forking.stdout.readline())
-        out, errors = ((said / name).read_text(encoding="utf-8") for name in ("out", "errors"))
-        assert ended == code_expected, errors
-        return out, errors
-
-    return run
 
 
 def test_the_table_of_extras_is_that_of_pyproject():
@@ -251,11 +186,11 @@ def slow(*case):
         (["plots"], "import latesum; latesum.delays.fit([1, 2, 3]).plot()", "plots"),
     ],
 )
-def test_what_needs_an_extra_names_it(missing, code, extra, tmp_path, monkeypatch, forked_without):
+def test_what_needs_an_extra_names_it(missing, code, extra, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.parquet").write_bytes(b"")
     (tmp_path / "x.xlsx").write_bytes(b"")
-    _, errors = forked_without(missing, code, code_expected=1)
+    _, errors = without(missing, code, code_expected=1)
     assert "MissingExtra" in errors.splitlines()[-1]
     assert f"pip install 'latesum[{extra}]'" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.parquet", "x.xlsx"]
@@ -295,7 +230,7 @@ PLAN = [
     ],
 )
 def test_a_command_names_the_missing_extra_and_exits_2(
-    missing, arguments, extra, tmp_path, monkeypatch, forked_without
+    missing, arguments, extra, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     code = f"""
@@ -303,8 +238,7 @@ def test_a_command_names_the_missing_extra_and_exits_2(
     from latesum.cli import main
     main()
     """
-    run = without if "cli" in missing else forked_without
-    out, errors = run(missing, code, code_expected=2)
+    out, errors = without(missing, code, code_expected=2)
     assert out == ""
     assert errors.startswith("latesum: this needs ")
     assert len(errors.splitlines()) == 1

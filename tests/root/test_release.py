@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from latesum._extras import EXTRAS
+
 pytestmark = pytest.mark.release
 
 ROOT = Path(__file__).parents[2]
@@ -222,21 +224,7 @@ def test_without_a_compiler_a_home_a_locale_or_a_path(wheel, environment):
     assert "± s.e." in said.stdout
 
 
-@pytest.mark.parametrize(
-    "extra",
-    [
-        "cli",
-        "cluster",
-        "excel",
-        "gymnasium",
-        "experiments",
-        "campaigns",
-        "parquet",
-        "plots",
-        "postgres",
-        "server",
-    ],
-)
+@pytest.mark.parametrize("extra", sorted(EXTRAS))
 def test_an_extra_brings_what_it_says(wheel, environment, extra):
     environment.install(f"{wheel}[{extra}]")
     environment.python(f"from latesum._extras import need; need({extra!r})")

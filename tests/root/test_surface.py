@@ -16,56 +16,14 @@ from latesum import errors
 
 SOURCE = Path(latesum.__file__).parent
 #: What users use. A name that is added or taken away is added or taken away here too.
-SURFACE = [
-    "ARSUCB",
-    "Background",
-    "Bernoulli",
-    "Beta",
-    "CLW",
-    "Calendar",
-    "CompositeProblem",
-    "Campaign",
-    "Client",
-    "Constant",
-    "Discrete",
-    "FieldProblem",
-    "FixedSplit",
-    "Flow",
-    "InvalidInput",
-    "MissingExtra",
-    "NaiveODAAF",
-    "ODAAF",
-    "ODAAFB",
-    "ODAAFV",
-    "Oracle",
-    "Plan",
-    "Play",
-    "Policy",
-    "Problem",
-    "Reporting",
-    "Results",
-    "Reward",
-    "RoundRobin",
-    "Run",
-    "Scaled",
-    "Block",
-    "Uniform",
-    "Unmix",
-    "World",
-    "__version__",
-    "adapters",
-    "attributed",
-    "compare",
-    "delays",
-    "errors",
-    "experiments",
-    "campaigns",
-    "plan",
-    "policies",
-    "simulate",
-    "theory",
-    "simulation",
-]
+_SURFACE = """
+ARSUCB Background Bernoulli Beta CLW Calendar CompositeProblem Campaign Client Constant
+Discrete FieldProblem FixedSplit Flow InvalidInput MissingExtra NaiveODAAF ODAAF ODAAFB
+ODAAFV Oracle Plan Play Policy Problem Reporting Results Reward RoundRobin Run Scaled Block
+Uniform Unmix World __version__ adapters attributed compare delays errors experiments
+campaigns plan policies simulate theory simulation
+"""
+SURFACE = _SURFACE.split()
 
 #: Exceptions that are caught inside their room and never reach a user.
 INTERNAL = {
