@@ -8,12 +8,16 @@ was stopped goes on where it was. All policies have one seed, and so the same dr
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from latesum.benchmark import Entry, card, run_entry
-from latesum.benchmark.report import write_archive
 from latesum.benchmark.running import microseconds_per_decision
 from latesum.cli.bench import WRONG_FACTORS
+from latesum.experiments.summaries import atomic_write
 from report import command, options, running
 
 ENTRIES = {
@@ -62,7 +66,18 @@ def main() -> bool:
             speed = microseconds_per_decision(entry)
             cards.append(card(entry, outcomes, robustness=wrong, microseconds=speed))
     if not asked.only:
-        write_archive(TARGET, cards)
+        # A row per entry, with its cells as a nested column.
+        rows = [
+            {
+                "entry": each["entry"],
+                "track": each["track"],
+                "card": json.dumps({key: each[key] for key in each if key != "cells"}),
+                "cells": each["cells"],
+            }
+            for each in cards
+        ]
+        with atomic_write(TARGET) as unfinished:
+            pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
     return True
 
 

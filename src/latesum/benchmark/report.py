@@ -117,22 +117,6 @@ def archive() -> list[dict[str, Any]]:
     return [json.loads(row["card"]) | {"cells": row["cells"]} for row in rows]
 
 
-def write_archive(path: Path, cards: Sequence[Mapping[str, Any]]) -> None:
-    """Write cards as one Parquet file: a row per entry, with its cells as a nested column."""
-    pa, pq = require("pyarrow", "experiments"), require("pyarrow.parquet", "experiments")
-    rows = [
-        {
-            "entry": each["entry"],
-            "track": each["track"],
-            "card": json.dumps({key: each[key] for key in each if key != "cells"}),
-            "cells": each["cells"],
-        }
-        for each in cards
-    ]
-    with atomic_write(path) as unfinished:
-        pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
-
-
 def write(folder: Path, entry: Entry, found: dict[str, Any], outcomes: Sequence[Outcome]) -> Path:
     """Write what an entry reached, and return the zip file that others can verify."""
     pa, pq = require("pyarrow", "experiments"), require("pyarrow.parquet", "experiments")

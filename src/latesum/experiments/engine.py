@@ -147,7 +147,10 @@ def run(
     1.0
     """
     check_names(specs)
-    counts = _counts(specs, replications)
+    counts = replications if isinstance(replications, Sequence) else [replications] * len(specs)
+    if len(counts) != len(specs):
+        raise InvalidInput(f"give one number of replications, or one for each of {len(specs)}.")
+    counts = [whole_number(each, "the number of replications", at_least=1) for each in counts]
     options: dict[str, Any] = {**how}
     store = options.pop("store", None)
     if store is None:
@@ -156,13 +159,6 @@ def run(
         store = RunStore(store)
     make(specs, counts, store, what=what, **options)
     return Results(specs, [store.read(*each) for each in zip(specs, counts, strict=True)])
-
-
-def _counts(specs: Sequence[AnySpec], replications: int | Sequence[int]) -> list[int]:
-    given = replications if isinstance(replications, Sequence) else [replications] * len(specs)
-    if len(given) != len(specs):
-        raise InvalidInput(f"give one number of replications, or one for each of {len(specs)}.")
-    return [whole_number(each, "the number of replications", at_least=1) for each in given]
 
 
 def make(

@@ -138,7 +138,7 @@ class Results:
     @property
     def replications(self) -> int:
         """The number of runs, of the first specification."""
-        return _runs(self.rows[0])
+        return len(next(iter(self.rows[0].values())))
 
     # Tables.
 
@@ -167,12 +167,21 @@ class Results:
 
     def table(self) -> TextTable:
         """One row per specification: the regret at the horizon and what else matters."""
-        several = len(self.problems) > 1
+        several, about = len(self.problems) > 1, self.specs[0].about
+        horizons = {spec.horizon for spec in self.specs}
+        unit = about.get("unit", "rounds")
+        when = f"after {horizons.pop():,} {unit}" if len(horizons) == 1 else "at the horizon"
+        counts = sorted({each.replications for each in self})
+        runs = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
+        title = f"Regret {when}, {runs} replications"
+        if all(spec.about.get("order") == "drawn" for spec in self.specs):
+            title += ", arms in random order"
+        title += "" if several else f"\n{about['problem']}"
         columns = ["problem"] if several else []
         columns += ["policy", "mean", "± s.e.", "median", "95%", "99%", "worst"]
         columns += ["ends on best", "switches"]
         columns += [] if self.base is None else [f"over {self.base}"]
-        table = new_table(self._title(), columns)
+        table = new_table(title, columns)
         broken = self._broken_assumptions()
         for spec, row in zip(self.specs, self.summary(), strict=True):
             mark = " *" if spec.attributed else ""
@@ -190,17 +199,6 @@ class Results:
         if notes:
             table.caption = "\n".join(notes)
         return table
-
-    def _title(self) -> str:
-        horizons = {spec.horizon for spec in self.specs}
-        unit = self.specs[0].about.get("unit", "rounds")
-        when = f"after {horizons.pop():,} {unit}" if len(horizons) == 1 else "at the horizon"
-        counts = sorted({_runs(rows) for rows in self.rows})
-        runs = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
-        title = f"Regret {when}, {runs} replications"
-        if all(spec.about.get("order") == "drawn" for spec in self.specs):
-            title += ", arms in random order"
-        return title if len(self.problems) > 1 else f"{title}\n{self.specs[0].about['problem']}"
 
     def _broken_assumptions(self) -> dict[str, list[str]]:
         """The policies that break each assumption, by its sentence."""
@@ -414,10 +412,6 @@ def _alike(values: Sequence[Any]) -> list[Any]:
         return list(values)
     numbers = all(isinstance(value, int | float) and value is not True for value in known)
     return [None if value is None else float(value) if numbers else str(value) for value in values]
-
-
-def _runs(rows: Rows) -> int:
-    return len(next(iter(rows.values())))
 
 
 def to_columns(measured: Rows) -> dict[str, Any]:

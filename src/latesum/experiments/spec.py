@@ -104,7 +104,7 @@ class RunSpec:
     policy_name: str = ""
 
     def __post_init__(self) -> None:
-        for part in self._seed_path:
+        for part in self.seed if isinstance(self.seed, tuple) else (self.seed,):
             whole_number(part, "the seed")
         known_name(self.order, get_args(Order), "order of the arms")
         horizon = whole_number(self.horizon, "the horizon", at_least=1)
@@ -188,11 +188,15 @@ class RunSpec:
         """What all runs of a grid may differ in, by the name of its column."""
         data = problem_data(self.problem)
         data = data if isinstance(data, dict) else {"delay": data}
+        arms, delay, seed = (
+            each if not isinstance(each, list | tuple) else by.join(map(str, each))
+            for each, by in ((data.get("arms"), ", "), (data.get("delay"), "; "), (self.seed, ", "))
+        )
         return {
-            "arms": _joined(data.get("arms"), ", "),
-            "delay": _joined(data.get("delay"), "; "),
+            "arms": arms,
+            "delay": delay,
             "horizon": self.horizon,
-            "seed": _joined(self.seed, ", "),
+            "seed": seed,
             "bucket": self.reports.bucket,
             "report_lag": self.reports.lag,
             "order": self.order,
@@ -321,15 +325,11 @@ class RunSpec:
 
     def seeds(self, number: int, stream: int) -> np.random.SeedSequence:
         """What one part of a run, such as `WORLD`, draws from: a child of the run's seed."""
-        first, *path = self._seed_path
+        first, *path = self.seed if isinstance(self.seed, tuple) else (self.seed,)
         return np.random.SeedSequence(first, spawn_key=(*path, number, stream))
 
     def _rng(self, number: int, stream: int) -> np.random.Generator:
         return np.random.default_rng(self.seeds(number, stream))
-
-    @property
-    def _seed_path(self) -> tuple[int, ...]:
-        return self.seed if isinstance(self.seed, tuple) else (self.seed,)
 
     @functools.cached_property
     def checkpoint_rounds(self) -> Integers:
@@ -417,10 +417,6 @@ _DEFAULTS: dict[str, Any] = {
     "given": {},
     "prior": None,
 }
-
-
-def _joined(value: Any, by: str) -> Any:
-    return by.join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _is_arm(status_quo: object) -> bool:
