@@ -8,8 +8,9 @@ from service_settings import SETTINGS
 from latesum.campaigns import Campaign
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.health import Finding
+from latesum.campaigns.knowledge import OptionView
 from latesum.campaigns.state import Event
-from latesum.campaigns.view import OptionView, Status
+from latesum.campaigns.view import Status
 from latesum.service.cache import select
 
 

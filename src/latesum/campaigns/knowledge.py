@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import cached_property
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,18 +28,33 @@ from latesum.policies.estimates import may_be_best
 if TYPE_CHECKING:  # a policy's campaign does not load the model, nor `next` SciPy
     from latesum.markets import Effect, MarketSummary, Winner
 
+#: How an option does beside the others.
+OptionStatus = Literal["winner", "candidate", "behind", "removed"]
 #: Below this probability of being best an option of a market is behind.
 _MIN_CANDIDATE = 0.05
 _POINTS = 2001
 
 
-class Comparison(NamedTuple):
-    """An option's probability of being best, and its uplift on the status quo; None: unknown."""
+class OptionView(NamedTuple):
+    """An option: how often it was shown, its estimate, and how it compares with the status quo."""
 
+    name: str
+    arm: int
+    buckets: int = 0
+    #: The runs of buckets without a break in which it was shown.
+    periods: int = 0
+    rounds: int = 0
+    #: What a visitor brings, in the campaign's unit, with its confidence interval.
+    mean: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    status: OptionStatus = "candidate"
     probability_best: float | None = None
+    #: The relative difference of its mean from the status quo's, with its interval.
     uplift: float | None = None
     uplift_low: float | None = None
     uplift_high: float | None = None
+    is_status_quo: bool = False
 
 
 class PolicyKnowledge:
@@ -64,7 +79,7 @@ class PolicyKnowledge:
             for each in self.policy.estimates(level)
         ]
 
-    def comparisons(self, base: int, level: float, region: str | None = None) -> list[Comparison]:
+    def options(self, base: int, level: float, region: str | None = None) -> list[OptionView]:
         """The options compared with each other and with the status quo."""
         return compare(self.estimates(level), base, level, self.state.removed)
 
@@ -161,14 +176,17 @@ class MarketKnowledge:
             estimates.append(Estimate(arm, effect.option, mean, low, high, rounds, active))
         return estimates
 
-    def comparisons(self, base: int, level: float, region: str | None = None) -> list[Comparison]:
+    def options(self, base: int, level: float, region: str | None = None) -> list[OptionView]:
         """The options compared by the model's own effects, over all regions or in one."""
-        if self.estimates(level, region)[base].mean is None:
-            return [Comparison()] * len(self.config.options)
-        return [
-            Comparison(each.chance, *((each.effect, *interval(each, level)) if arm != base else ()))
-            for arm, each in enumerate(self._effects(region))
-        ]
+        found = []
+        for each, effect in zip(self.estimates(level, region), self._effects(region), strict=True):
+            option = _view_of(each, base)
+            if each.mean is not None:
+                option = option._replace(probability_best=effect.chance)
+            if each.mean is not None and each.arm != base:
+                option = _with_uplift(option, effect.effect, *interval(effect, level))
+            found.append(option)
+        return found
 
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
@@ -257,21 +275,31 @@ def deviation(low: float, high: float, level: float) -> float:
 
 def compare(
     rows: list[Estimate], base: int, level: float, removed: Collection[int] = ()
-) -> list[Comparison]:
+) -> list[OptionView]:
     """Options compared as if their estimates were normal, with that of index `base` and with each
     other; those that were removed are no candidates for the best."""
     chances = _probabilities([row for row in rows if row.arm not in removed], level)
     quo, found = rows[base], []
     for row in rows:
-        chance = None if chances is None else chances.get(row.arm, 0.0)
-        if row is quo or row.mean is None or quo.mean is None or quo.mean <= 0:
-            found.append(Comparison(chance))
-            continue
-        ratio = row.mean / quo.mean
-        own, other = (deviation(each.low, each.high, level) for each in (row, quo))
-        half = NormalDist().inv_cdf((1 + level) / 2) * math.hypot(own, ratio * other) / quo.mean
-        found.append(Comparison(chance, ratio - 1, ratio - 1 - half, ratio - 1 + half))
+        option = _view_of(row, base)
+        if chances is not None:
+            option = option._replace(probability_best=chances.get(row.arm, 0.0))
+        if row is not quo and row.mean is not None and quo.mean is not None and quo.mean > 0:
+            ratio = row.mean / quo.mean
+            own, other = (deviation(each.low, each.high, level) for each in (row, quo))
+            half = NormalDist().inv_cdf((1 + level) / 2) * math.hypot(own, ratio * other) / quo.mean
+            option = _with_uplift(option, ratio - 1, ratio - 1 - half, ratio - 1 + half)
+        found.append(option)
     return found
+
+
+def _view_of(row: Estimate, base: int) -> OptionView:
+    option = OptionView(row.name, row.arm, is_status_quo=row.arm == base)
+    return option._replace(mean=row.mean, low=row.low, high=row.high)
+
+
+def _with_uplift(option: OptionView, uplift: float, low: float, high: float) -> OptionView:
+    return option._replace(uplift=uplift, uplift_low=low, uplift_high=high)
 
 
 def _probabilities(racing: list[Estimate], level: float) -> dict[int, float] | None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from latesum import _extras, _render
 from latesum._render import counted, rate_text, signed
 from latesum.campaigns.buckets import span_text
+from latesum.campaigns.knowledge import OptionView
 from latesum.campaigns.terminal_page import gain_sentence
-from latesum.campaigns.view import BucketRow, OptionView, Status
+from latesum.campaigns.view import BucketRow, Status
 from latesum.policies.base import Purpose
 
 if TYPE_CHECKING:

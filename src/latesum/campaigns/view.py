@@ -21,7 +21,13 @@ from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import say_late
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
-from latesum.campaigns.knowledge import Comparison, Knowledge, MarketKnowledge, deviation
+from latesum.campaigns.knowledge import (
+    Knowledge,
+    MarketKnowledge,
+    OptionStatus,
+    OptionView,
+    deviation,
+)
 from latesum.campaigns.rows import shown_text
 from latesum.campaigns.state import CampaignState, Decision, RecordStatus, Source
 from latesum.policies.base import Purpose
@@ -32,8 +38,6 @@ CampaignStatus = Literal[
 ]
 #: How far a bucket's total is: the bucket runs, its total is awaited, known, or missing.
 TotalState = Literal["running", "pending", "known", "missing"]
-#: How an option does beside the others.
-OptionStatus = Literal["winner", "candidate", "behind", "removed"]
 #: The worth of a decision is given for this many days.
 WORTH_DAYS = 30
 
@@ -77,28 +81,6 @@ class BucketRow(NamedTuple):
     def ordered(self) -> bool:
         """Whether an operator chose it, or something else was shown than decided."""
         return self.source in ("pinned", "paused") or self.decided != self.option
-
-
-class OptionView(NamedTuple):
-    """An option: how often it was shown, its estimate, and how it compares with the status quo."""
-
-    name: str
-    arm: int
-    buckets: int
-    #: The runs of buckets without a break in which it was shown.
-    periods: int
-    rounds: int
-    #: What a visitor brings, in the campaign's unit, with its confidence interval.
-    mean: float | None
-    low: float
-    high: float
-    status: OptionStatus
-    probability_best: float | None = None
-    #: The relative difference of its mean from the status quo's, with its interval.
-    uplift: float | None = None
-    uplift_low: float | None = None
-    uplift_high: float | None = None
-    is_status_quo: bool = False
 
 
 class RegionView(NamedTuple):
@@ -379,34 +361,22 @@ def _options(
     if region is not None:
         best = max(estimates, key=lambda each: each.mean or 0.0)
     options = []
-    for estimate, compared in zip(estimates, known.comparisons(base, level, region), strict=True):
-        arm = estimate.arm
-        mine = [row for row in timeline if row.arm == arm and region in (None, row.region)]
+    for option, estimate in zip(known.options(base, level, region), estimates, strict=True):
+        mine = [row for row in timeline if row.arm == option.arm and region in (None, row.region)]
         status: OptionStatus = "candidate"
-        if arm in state.removed:
+        if option.arm in state.removed:
             status = "removed"
-        elif estimate.name == winner:
+        elif option.name == winner:
             status = "winner"
-        elif known.is_behind(estimate, best, compared.probability_best):
+        elif known.is_behind(estimate, best, option.probability_best):
             status = "behind"
-        if arm not in ever and not (arm == base and known.config.history):
+        quo = option.is_status_quo
+        if option.arm not in ever and not (quo and known.config.history):
             low, high = known.config.range  # nothing is known of an option that was never shown
-            estimate, compared = estimate._replace(mean=None, low=low, high=high), Comparison()
-        options.append(
-            OptionView(
-                estimate.name,
-                arm,
-                len(mine),
-                visits[arm],
-                sum(row.rounds or 0 for row in mine),
-                estimate.mean,
-                estimate.low,
-                estimate.high,
-                status,
-                *compared,
-                is_status_quo=arm == base,
-            )
-        )
+            option = OptionView(option.name, option.arm, low=low, high=high, is_status_quo=quo)
+        rounds = sum(row.rounds or 0 for row in mine)
+        shown = {"buckets": len(mine), "periods": visits[option.arm], "rounds": rounds}
+        options.append(option._replace(**shown, status=status))
     return options
 
 

@@ -20,9 +20,10 @@ from pydantic import (
 )
 
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
+from latesum.campaigns.knowledge import OptionView
 from latesum.campaigns.recording import Recorded
 from latesum.campaigns.state import Decision, Event, RecordStatus
-from latesum.campaigns.view import CampaignStatus, OptionView, Status
+from latesum.campaigns.view import CampaignStatus, Status
 from latesum.service.errors import ErrorAnswer
 
 #: More than any campaign counts, and small enough for every store and every float.
