@@ -42,6 +42,34 @@ def test_what_another_process_wrote_is_seen(opened):
     assert say(other, 300.0) == ["same"]
 
 
+@pytest.mark.parametrize(
+    ("act", "verdicts"),
+    [
+        (lambda other: other.record(1, rounds=1000, total=5.0), ["revised", "revised"]),
+        (lambda other: other.record(1, total=5.0, status="final"), ["conflicting"] * 2),
+        (lambda other: other.rename_option("red", "rouge", user="op", reason="a test"), None),
+    ],
+)
+def test_what_changes_after_rows_were_checked_is_judged_anew(opened, clock, act, verdicts):
+    one, other = opened
+    waiting = [act]
+
+    def now():  # it is asked between the checks and the transaction
+        if waiting:
+            waiting.pop()(other)
+        return clock()
+
+    one.clock = now
+    rows = [Row(1, 1000, total, shown="red") for total in (300.0, 310.0)]
+    if verdicts is None:
+        with pytest.raises(BadRows, match="no option 'red'"):
+            one.record_many(rows)
+    else:
+        assert [each.verdict for each in one.record_many(rows)] == verdicts
+    written = 2 if verdicts == ["revised", "revised"] else 0
+    assert len(one.history()) == 2 + written
+
+
 def test_a_decision_in_between_is_seen(opened):
     one, other = opened
     assert say(one, 5.0, bucket=2) == ["unknown bucket"]
