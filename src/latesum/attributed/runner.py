@@ -146,33 +146,28 @@ class _Game:
         self._run = np.zeros(1, dtype=layout.RUN)[0]
         self._run["horizon"] = horizon
         self._played = np.empty(CHUNK, dtype=np.int64)
-        self._ring: NDArray[np.void] | None = None
-
-    def play_chunk(self, first: int) -> Integers:
-        """Play a chunk of rounds; their arms."""
-        self._draws.next_chunk()
-        run, state = self._run, self._state
-        rounds = min(CHUNK, int(run["horizon"]) - first)
-        run["now"], run["end"] = first, first + rounds
-        if self._ring is None:
-            self._make_ring()
-        self._make_room(first, rounds)
-        drawn, rng = (self._draws.rewards, self._draws.delays), self._draws.policy_rng
-        self._play_rounds(run, *drawn, self._played, self._flight, self._ring, *state, rng)
-        return self._played[:rounds]
-
-    def _make_ring(self) -> None:
-        """A ring that reaches as far as the first delays, each slot with a node of its own."""
-        longest = min(int(self._draws.delays.max()), int(self._run["horizon"]) - 1, MAX_RING - 1)
-        size = 1 << longest.bit_length()
+        # A ring that reaches as far as the first delays, each slot with a node of its own.
+        draws.next_chunk()
+        size = 1 << min(int(draws.delays.max()), horizon - 1, MAX_RING - 1).bit_length()
         self._ring = np.zeros(size, dtype=layout.SLOT)
         self._ring["last"] = np.arange(size)
         self._flight = np.zeros(size, dtype=layout.REWARD)
         self._run["free"] = -1
 
+    def play_chunk(self, first: int) -> Integers:
+        """Play a chunk of rounds; their arms."""
+        if first:
+            self._draws.next_chunk()
+        run, state = self._run, self._state
+        rounds = min(CHUNK, int(run["horizon"]) - first)
+        run["now"], run["end"] = first, first + rounds
+        self._make_room(first, rounds)
+        drawn, rng = (self._draws.rewards, self._draws.delays), self._draws.policy_rng
+        self._play_rounds(run, *drawn, self._played, self._flight, self._ring, *state, rng)
+        return self._played[:rounds]
+
     def _make_room(self, first: int, rounds: int) -> None:
         """Let there be an unused node for the reward of every round of the next call."""
-        assert self._ring is not None
         used = first - int(self._run["unseen"]) - int(self._state.arms["count"].sum())
         capacity = len(self._flight) - len(self._ring)
         if capacity - used >= rounds:
