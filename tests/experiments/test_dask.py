@@ -9,22 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sweep_to_kill
 
 from latesum._checks import InvalidInput
 from latesum.experiments import engine, runners
 from latesum.experiments.runners import chosen_runner
-from latesum.experiments.sweep import Experiment, run_sweep
+from latesum.experiments.sweep import run_sweep
 
-EXPERIMENT = Experiment.model_validate(
-    {
-        "name": "cluster",
-        "horizon": 50_000,
-        "replications": 40,
-        "checkpoints": 10,
-        "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "uniform(0, 20)"}],
-        "policies": [{"policy": "odaaf"}, {"policy": "qpm-d(base='ucb1')"}],
-    }
-)
+EXPERIMENT = sweep_to_kill.EXPERIMENT.model_copy(update={"name": "cluster", "replications": 40})
 
 
 def tables(folder: Path) -> list[bytes]:

@@ -146,17 +146,12 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         ("replications = 3", 'replications = "3"', "valid integer"),
         ("replications = 3", "replications = true", "valid integer"),
         ("[0.5, 0.6]", "[true, 0.6]", "valid number"),
+        ('"odaaf"', '"qpm-d"\n[[policies]]\npolicy = "qpm-d(base=3)"', "policies.1.: for the problem 'plain'"),
     ],
 )  # fmt: skip
 def test_what_looks_right_and_is_not_is_refused_with_its_line(old, new, says) -> None:
     assert old in GOOD
     assert re.search(says, refusal(GOOD.replace(old, new)))
-
-
-def test_a_baseline_that_sees_every_reward_is_refused_in_buckets_with_its_line() -> None:
-    text = GOOD.replace("replications = 3", "replications = 3\nbucket = 10")
-    said = refusal(text.replace('"odaaf"', '"qpm-d"'))
-    assert re.search(r"sees every reward as it arrives", said)
 
 
 EVERYTHING = """

@@ -8,21 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sweep_to_kill
 
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec, RunStore
 from latesum.experiments.engine import Chunk, run_chunk
 from latesum.experiments.sweep import Experiment, expand, run_sweep
 
-EXPERIMENT = Experiment.model_validate(
-    {
-        "name": "small",
-        "horizon": 2000,
-        "replications": 12,
-        "checkpoints": 5,
-        "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "uniform(0, 20)"}],
-        "policies": [{"policy": "odaaf"}, {"policy": "qpm-d(base='ucb1')"}],
-    }
+EXPERIMENT = sweep_to_kill.EXPERIMENT.model_copy(
+    update={"name": "small", "horizon": 2000, "replications": 12, "checkpoints": 5}
 )
 
 

@@ -15,7 +15,7 @@ import sweep_to_kill
 
 from latesum.experiments import RunStore, engine
 from latesum.experiments.engine import todo
-from latesum.experiments.sweep import Experiment, expand, run_sweep
+from latesum.experiments.sweep import expand, run_sweep
 
 SCRIPT = Path(sweep_to_kill.__file__)
 
@@ -168,15 +168,9 @@ def test_an_interrupt_while_workers_start_is_not_lost() -> None:
 def test_chunks_take_about_a_second_and_cover_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    experiment = Experiment.model_validate(
-        {
-            "name": "x",
-            "horizon": 100,
-            "replications": 100,
-            "problems": [{"arms": [0.4, 0.6], "delay": "constant(0)"}],
-            "policies": [{"policy": "odaaf"}],
-        }
-    )
+    policies = sweep_to_kill.EXPERIMENT.policies[:1]
+    small = {"horizon": 100, "replications": 100, "policies": policies}
+    experiment = sweep_to_kill.EXPERIMENT.model_copy(update=small)
     specs, counts = expand(experiment)
     store = RunStore(tmp_path)
     for first, end in ((0, 3), (40, 60)):
