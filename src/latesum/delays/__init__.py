@@ -9,6 +9,8 @@
 75
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from latesum.delays.base import Delay
 from latesum.delays.composite import empirical, mixture, tabulated
 from latesum.delays.conformance import check
@@ -23,8 +25,10 @@ from latesum.delays.families import (
     truncated_normal,
     uniform,
 )
-from latesum.delays.fitting import FittedDelay, fit
 from latesum.delays.parsing import available, parse, register
+
+if _TYPE_CHECKING:
+    from latesum.delays.fitting import FittedDelay, fit
 
 __all__ = [
     "Delay",
@@ -47,3 +51,12 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What fits delays to data reads files, which a simulation and a campaign need not wait for."""
+    if name not in ("FittedDelay", "fit"):
+        raise AttributeError(f"module 'latesum.delays' has no attribute {name!r}")
+    from latesum.delays import fitting
+
+    return getattr(fitting, name)
