@@ -23,7 +23,7 @@ from latesum.campaigns.deciding import (
 from latesum.campaigns.health import count_visits
 from latesum.campaigns.state import CampaignState
 from latesum.policies import Estimate, Policy
-from latesum.policies.estimates import may_be_best
+from latesum.policies.estimates import may_be_best, named_winner
 
 if TYPE_CHECKING:  # a policy's campaign does not load the model, nor `next` SciPy
     from latesum.markets import Effect, MarketSummary, Winner
@@ -96,16 +96,15 @@ class PolicyKnowledge:
     def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
         """The option that can be kept, or None with why none is named yet."""
         estimates, visits = self.estimates(level), count_visits(self.state)
-        best = estimates[self.leading()]
-        surviving = [
-            each
-            for each in estimates
-            if each is best or (each.arm not in self.state.removed and may_be_best(each, best))
-        ]
-        commits = self.policy.ask().purpose == "commit"
-        if best.mean is None or not (commits or len(surviving) == 1):
+        removed, commits = self.state.removed, self.policy.ask().purpose == "commit"
+        # Whoever would win if all had been shown often enough, and then whether they were.
+        often = [2] * len(visits)
+        arm = named_winner(estimates, often, commits=commits, removed=removed)
+        if arm is None:
             return None, "No winner yet: the options are still too close, or too little is known."
-        seldom = [each.name for each in surviving if visits[each.arm] < 2]
+        best = estimates[arm]
+        allowed = [each for each in estimates if each.arm not in removed and visits[each.arm] < 2]
+        seldom = [each.name for each in allowed if each is best or may_be_best(each, best)]
         if seldom:
             return None, f"{best.name} looks best, but no winner is named {_before_two(seldom)}"
         return best.name, None
