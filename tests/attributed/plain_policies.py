@@ -61,7 +61,7 @@ def largest_within(divergence, p, allowance):
 
 
 class IndexBase:
-    """UCB1, KL-UCB and KL-UCB++, every index anew in every step."""
+    """UCB1, KL-UCB and KL-UCB++, every index again in every step."""
 
     def __init__(self, n_arms, index):
         self.counts = [0] * n_arms

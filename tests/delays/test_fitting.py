@@ -30,7 +30,7 @@ def test_kaplan_meier_by_hand():
 
 
 def test_the_largest_seen_is_no_bound():
-    """It was told as the largest possible where nothing was censored, and ODAAF-B relied on it."""
+    """Not even where nothing is censored: ODAAF-B would rely on it."""
     bins = {"from": [0, 2, 4], "to": [2, 4, 9], "count": [60, 30, 10]}
     for source, seen in (([1, 2, 5], 5), (bins, 9)):
         fitted = delays.fit(source)
@@ -47,12 +47,12 @@ def test_policies_that_need_a_bound_ask_for_it():
     from latesum.policies import PolicySpec
 
     fitted = delays.fit([1, 2, 2, 5, 9])
-    told = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
+    known = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
     with pytest.raises(InvalidInput, match=r"must be given the delay bound.*say the largest delay"):
-        PolicySpec.parse("odaaf-b").given(told)
-    told = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
-    assert told["delay_bound"] == 90
-    assert PolicySpec.parse("odaaf-b").given(told).build().delay_bound == 90
+        PolicySpec.parse("odaaf-b").given(known)
+    known = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
+    assert known["delay_bound"] == 90
+    assert PolicySpec.parse("odaaf-b").given(known).build().delay_bound == 90
 
 
 @pytest.mark.usefixtures("few_resamples")

@@ -75,7 +75,7 @@ def test_the_command_line_knows_the_delays_of_an_installed_package(tmp_path):
 
 @pytest.fixture
 def unread(monkeypatch):
-    """Entry points are read once per process; here they are read anew, and forgotten."""
+    """Entry points are read once per process; here they are read again, and forgotten."""
     monkeypatch.setattr(DELAYS, "_known", dict(DELAYS._known))
     DELAYS.__dict__.pop("_brought", None)
     yield
@@ -113,7 +113,7 @@ def test_two_packages_must_not_use_one_name(tmp_path, monkeypatch):
 
 
 class _Sure(delays.Delay):
-    """Always 3, unless told to break the protocol."""
+    """Always 3, unless it is to break the protocol."""
 
     def __init__(self, breach="nothing"):
         self.breach = breach

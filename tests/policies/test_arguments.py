@@ -32,8 +32,8 @@ def test_a_policy_is_what_its_repr_builds(built, name):
 @pytest.mark.parametrize("name", available())
 def test_parameters_are_json_and_build_the_same_policy(built, name):
     policy = built(name, names=["a", "b", "c"])
-    told = json.loads(json.dumps(policy.parameters))
-    assert type(policy)(**told).parameters == policy.parameters
+    read = json.loads(json.dumps(policy.parameters))
+    assert type(policy)(**read).parameters == policy.parameters
     assert set(policy.parameters) == set(accepted_parameters(policy.kind)) - {"rng"}
     assert pickle.loads(pickle.dumps(policy)).ask() == policy.ask()
     assert pickle.loads(pickle.dumps(policy)).parameters == policy.parameters
@@ -50,7 +50,7 @@ def test_repr_is_what_one_would_type():
 
 
 def test_what_was_left_out_stays_left_out():
-    """A default that depends on other arguments is worked out anew, not frozen."""
+    """A default that depends on other arguments is worked out again, not frozen."""
     assert ODAAFB(2, 9_000, 5, 9).parameters["bridge"] is None
     assert "names" not in RoundRobin(2).parameters
 

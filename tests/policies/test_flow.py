@@ -25,7 +25,7 @@ PARAMETERS = [
     {"n_arms": 4, "horizon": 20_000, "mean_delay": 5, "lookahead": 40},
 ]
 
-#: Arms, horizon and the mean regret to hold with exponential(50) delays, told a mean delay of 50.
+#: Arms, horizon and the mean regret to hold with exponential(50) delays, given a mean delay of 50.
 TARGETS = {
     "2a": ([0.5, 0.6], 250_000, 112),
     "2hard": ([0.5, 0.52], 1_000_000, 258),
@@ -96,12 +96,12 @@ def written_out(order, horizon, mean_delay, world, beta=0.25):
         means = np.linalg.solve(np.diag(own) + mean_delay * c, s)
         counts = own**2 / (n + mean_delay * b)
         more = (1 + beta) * mean_delay
-        stretched = np.linalg.solve(np.diag(n - more * f) + more * c, s)
+        larger = np.linalg.solve(np.diag(n - more * f) + more * c, s)
         values = []
         for one in range(n_arms):
             x = max(1, horizon / (n_arms * counts[one]))
             g = math.log(x * (1 + math.log(x) ** 2))
-            mean = max(means[one], stretched[one])
+            mean = max(means[one], larger[one])
             terms = n[one] + mean_delay * b[one]  # the total is a sum of so many, from 0 to 1
             most = terms * kl_upper(s[one] / terms, g / terms)
             values.append(min(max(mean, 0), 1) + (most - s[one]) / own[one])
@@ -111,13 +111,13 @@ def written_out(order, horizon, mean_delay, world, beta=0.25):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
-    ("means", "delay", "told"),
+    ("means", "delay", "mean_delay"),
     [([0.5, 0.6], "exponential(50)", 50), ([0.3, 0.4, 0.5, 0.55], "uniform(0, 40)", 20)],
 )
-def test_it_plays_as_the_algorithm_written_out(means, delay, told, seed):
+def test_it_plays_as_the_algorithm_written_out(means, delay, mean_delay, seed):
     problem, horizon = Problem(means, delay), 60_000
     rng = np.random.default_rng(seed)
-    policy = Flow(len(means), horizon, mean_delay=told, rng=rng)
+    policy = Flow(len(means), horizon, mean_delay=mean_delay, rng=rng)
     order = np.random.default_rng(seed).permutation(len(means)).tolist()
     world = problem.start(rng=np.random.default_rng(100 + seed))
     plays = []
@@ -129,7 +129,7 @@ def test_it_plays_as_the_algorithm_written_out(means, delay, told, seed):
         else:
             plays.append([arm, rounds])
     other_world = problem.start(rng=np.random.default_rng(100 + seed))
-    assert plays == written_out(order, horizon, told, other_world)
+    assert plays == written_out(order, horizon, mean_delay, other_world)
 
 
 @pytest.mark.parametrize("runs", [15, pytest.param(60, marks=pytest.mark.slow)])

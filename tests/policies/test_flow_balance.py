@@ -22,11 +22,11 @@ DELAYS = (
 
 def expected_totals(runs, means, delay):
     """What arrives in each run on average, if every run is at least as long as any delay."""
-    totals, under_way = [], 0.0
+    totals, in_flight = [], 0.0
     for arm, rounds in runs:
         left_behind = delay.expected_outstanding(rounds) * means[arm]
-        totals.append(rounds * means[arm] - left_behind + under_way)
-        under_way = left_behind
+        totals.append(rounds * means[arm] - left_behind + in_flight)
+        in_flight = left_behind
     return totals
 
 
@@ -38,9 +38,9 @@ def histories(n_arms=3, longest=200):
 def test_by_hand():
     # E = 10: half of the rewards come at once, half 20 rounds later.
     balance = FlowBalance(3, mean_delay=10)
-    balance.add(0, 100, 45.0)  # 100 plays, 10 of them under way at the end
-    balance.add(1, 30, 12.0)  # 30 plays, 10 under way, and the 10 of arm 0
-    balance.add(2, 6, 2.0)  # 6 plays, 3 under way, and 3 of arm 1
+    balance.add(0, 100, 45.0)  # 100 plays, 10 of them in flight at the end
+    balance.add(1, 30, 12.0)  # 30 plays, 10 in flight, and the 10 of arm 0
+    balance.add(2, 6, 2.0)  # 6 plays, 3 in flight, and 3 of arm 1
     balance.add(0, 50, 25.0)  # 50 - 10, and 7 of arm 1 and 3 of arm 2
     assert balance.weights == [[130, 7, 3], [10, 20, 0], [0, 3, 3]]
     assert balance.rounds == [150, 30, 6]
@@ -133,14 +133,14 @@ def test_a_pending_play_drops_only_its_own_equation():
     assert (low[1], high[1]) == (0, 1)
 
 
-def test_stretching_is_solving_with_a_larger_mean_delay():
+def test_a_factor_is_solving_with_a_larger_mean_delay():
     """Exactly so where every run is at least twice that long."""
-    told, larger = FlowBalance(2, 40), FlowBalance(2, 50)
-    for balance in (told, larger):
+    usual, larger = FlowBalance(2, 40), FlowBalance(2, 50)
+    for balance in (usual, larger):
         balance.add(0, 3000, 1475.0)
         balance.add(1, 500, 300.0)
         balance.add(0, 3000, 1500.0)
-    np.testing.assert_allclose(told.means(1.25), larger.means(), atol=1e-7)
+    np.testing.assert_allclose(usual.means(1.25), larger.means(), atol=1e-7)
 
 
 def test_tails_widen_the_limits_after_short_runs():

@@ -20,11 +20,11 @@ class LastParts(Policy):
 
     def _reset(self):
         self._newest = [1.0] * self.n_arms  # the rate of the newest part
-        self._told = []  # the numbers of the parts, for the tests
+        self._taken = []  # the numbers of the parts, for the tests
         self._arm, self._left = 0, 40
 
     def _learn(self, play):
-        self._told.append([play.number, play.rounds])
+        self._taken.append([play.number, play.rounds])
         if play.total is not None:
             self._newest[play.arm] = play.total / play.rounds
         if play.arm == self._arm and play.purpose == "learn" and play.rounds < self._left:
@@ -57,13 +57,13 @@ def test_the_simulator_cuts_a_block_into_parts():
     assert {block.rounds for block in buckets.blocks} == {10}
 
 
-def test_parts_are_told_one_by_one_with_the_number_of_their_block():
+def test_parts_are_learned_one_by_one_with_the_number_of_their_block():
     policy = LastParts(2)
     for _ in range(3):
         policy.tell(*policy.ask()[:1], 15, 3.0)
-    assert policy._told == [[1, 15], [1, 15], [1, 15]]  # the third one ran over its end
+    assert policy._taken == [[1, 15], [1, 15], [1, 15]]  # the third one ran over its end
     policy.tell(0, 5, 1.0)
-    assert policy._told[-1][0] == 2
+    assert policy._taken[-1][0] == 2
 
 
 def test_the_number_stays_while_something_is_left_and_rises_after():
@@ -99,7 +99,7 @@ def test_overrides_of_one_arm_that_follow_each_other_are_one_block():
     assert policy.ask() == Block(0, 70, "learn", 4)  # going on, after something else
 
 
-def test_a_number_that_is_told_decides_what_is_one_block():
+def test_a_given_number_decides_what_is_one_block():
     policy = RoundRobin(2, block=100)
     policy.tell(0, 100, 10.0, "learn", 1)
     policy.tell(0, 50, 5.0, "learn", 1)  # it ran long

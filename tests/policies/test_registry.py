@@ -12,7 +12,7 @@ PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
 
 
 def policy_for(text, problem, horizon):
-    """The policy written as `text`, told what is true of a problem."""
+    """The policy written as `text`, given what is true of a problem."""
     return RunSpec(problem, PolicySpec.parse(text), horizon).prepared[1]
 
 
@@ -78,7 +78,7 @@ def test_what_is_no_policy_is_refused():
         POLICIES.add("x", Lazy)
 
 
-def test_a_baseline_that_sees_labels_is_not_built_for_totals():
+def test_an_attributed_baseline_is_not_built_for_totals():
     with pytest.raises(InvalidInput, match="qpm-d has attributed feedback"):
         registry.build("qpm-d", n_arms=2)
 

@@ -17,7 +17,7 @@ from latesum.policies.flow import FlowBalance
 # ------------------------------------------------------------------------------------- ODAAF
 
 
-def told(policy, plays):
+def taught(policy, plays):
     for arm, rounds, total, purpose in plays:
         policy.tell(arm, rounds, total, purpose)
     return policy
@@ -82,27 +82,27 @@ def test_odaafs_intervals_hold_the_means_and_are_of_use():
 
 def test_learning_again_ends_a_bridge_that_was_begun():
     policy = ODAAFB(2, 250_000, 50, 100)
-    told(policy, [(0, 1076, 500.0, "learn"), (1, 1076, 600.0, "learn")])
+    taught(policy, [(0, 1076, 500.0, "learn"), (1, 1076, 600.0, "learn")])
     assert policy.ask()[:3] == (1, 1076, "bridge")
-    told(policy, [(1, 100, 50.0, "bridge")])
+    taught(policy, [(1, 100, 50.0, "bridge")])
     assert policy.ask()[:3] == (1, 976, "bridge")
-    told(policy, [(0, 100, 50.0, "learn")])
+    taught(policy, [(0, 100, 50.0, "learn")])
     assert policy.ask()[:3] == (0, 2746 - 1176, "learn")
 
 
 def test_a_phase_is_finished_with_what_is_known_of_it():
     """A total that is awaited does not hold up a phase for which enough is known without it."""
     policy = ODAAF(2, 250_000, mean_delay=50)
-    told(policy, [(0, 700, None, "learn"), (0, 1350, 600.0, "learn"), (1, 1350, 700.0, "learn")])
+    taught(policy, [(0, 700, None, "learn"), (0, 1350, 600.0, "learn"), (1, 1350, 700.0, "learn")])
     assert policy.phase == 2
 
 
 def test_an_arm_exactly_the_tolerance_behind_stays():
     """The paper's sign is strict: dropped if mean + tolerance < best."""
     plays = [(0, 2000, 500.0, "learn"), (1, 2000, 1500.0, "learn")]  # 0.25 and 0.75
-    assert told(ODAAF(2, 250_000, mean_delay=50), plays).phase == 2
+    assert taught(ODAAF(2, 250_000, mean_delay=50), plays).phase == 2
     plays[0] = (0, 2000, 499.0, "learn")
-    assert told(ODAAF(2, 250_000, mean_delay=50), plays).phase is None
+    assert taught(ODAAF(2, 250_000, mean_delay=50), plays).phase is None
 
 
 def test_a_phase_as_long_as_the_bound_is_not_warned_about():

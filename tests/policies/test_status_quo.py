@@ -26,12 +26,12 @@ def _balance(status_quo, plays, **more):
 
 
 def test_an_arm_that_ran_before_is_like_one_that_was_played_without_a_total():
-    told = _balance(1, PLAYS)
+    given = _balance(1, PLAYS)
     played = _balance(None, [(1, 10_000, None), *PLAYS])
-    assert told.weights == played.weights
-    assert told.boundaries == played.boundaries
-    assert told.means() == played.means()
-    assert told.means() != _balance(None, PLAYS).means()
+    assert given.weights == played.weights
+    assert given.boundaries == played.boundaries
+    assert given.means() == played.means()
+    assert given.means() != _balance(None, PLAYS).means()
 
 
 def test_an_arm_that_goes_on_has_lost_nothing():
@@ -78,7 +78,7 @@ def test_a_bound_makes_the_time_longer_in_which_it_may_arrive():
         pytest.param(None, HISTORY, marks=pytest.mark.slow),
     ],
 )
-def test_policies_that_are_told_conform(lookahead, status_quo, history):
+def test_policies_with_a_status_quo_or_a_history_conform(lookahead, status_quo, history):
     policy = Flow(
         3, 6_000, mean_delay=8.0, lookahead=lookahead, status_quo=status_quo, history=history
     )
@@ -116,9 +116,9 @@ def test_with_a_history_of_all_arms_the_best_index_comes_first():
 def test_fresh_replaces_the_history():
     policy = Flow(2, 6_000, mean_delay=8.0, status_quo=0, history=[(0, 500, 200.0)])
     assert policy.fresh().history == policy.history
-    told = policy.fresh(history=[(1, 500, 100.0)])
-    assert [row.plays for row in told.estimates()] == [0, 500]
-    assert told.fresh().history == told.history
+    given = policy.fresh(history=[(1, 500, 100.0)])
+    assert [row.plays for row in given.estimates()] == [0, 500]
+    assert given.fresh().history == given.history
     assert [row.plays for row in policy.estimates()] == [500, 0]
     assert policy.fresh(history=[]).estimates()[0].plays == 0
     with pytest.raises(InvalidInput, match="ODAAF takes no history"):

@@ -231,7 +231,7 @@ def test_nonsense_is_refused(build, says):
         build()
 
 
-def test_baselines_that_see_labels_refuse_it():
+def test_attributed_baselines_refuse_it():
     from latesum.attributed import QPMD
 
     problem = FieldProblem([0.5, 0.6], "constant(1)", calendar=Calendar(10, (1.0, 0.5)))
