@@ -558,15 +558,10 @@ class Campaign:
 
         `.to_frame()` makes a frame of it; `level` is that of the intervals of the estimates.
         """
-        from latesum.campaigns import tables
+        from latesum.campaigns.tables import TABLES, make_table
 
-        known_name(name, tables.TABLES, "table of a campaign")
-        if name == "decisions":
-            return tables.decisions_table(self.state())
-        status = self.status(level)
-        if name == "estimates":
-            return tables.estimates_table(status)
-        return tables.buckets_table(status)
+        chosen: Any = known_name(name, TABLES, "table of a campaign")
+        return make_table(chosen, self.state() if name == "decisions" else self.status(level))
 
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
