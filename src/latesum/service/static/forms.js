@@ -203,25 +203,25 @@ function showVerdict(place, plan) {
     facts.append(box);
   };
   const well = chosen.finds_best;
-  fact("Ends on a good option", asPercent(well.value), `between ${asPercent(well.low)} and ${asPercent(well.high)} of campaigns like this`);
+  fact("Finds the best option", asPercent(well.value), `between ${asPercent(well.low)} and ${asPercent(well.high)} of campaigns like this`);
   const settled = chosen.decided_late.value;
   const never = settled === null || !Number.isFinite(settled);
-  fact("Settled after at most", never ? "not in time" : hours(settled), "in 8 of 10 simulated campaigns");
+  fact("Decided after at most", never ? "not in time" : hours(settled), "in 8 of 10 simulated campaigns");
   if (chosen.winner.value !== null) fact("A winner is named", asPercent(chosen.winner.value), "of campaigns, by the end");
   const gain = Math.round(chosen.gain.value);
-  fact("Gain over an equal split", gain.toLocaleString("en", { signDisplay: "always" }), "successes while it runs");
+  fact("Gain over equal split", gain.toLocaleString("en", { signDisplay: "always" }), "successes while it runs");
   card.append(facts);
   const number = (value) => Math.round(value).toLocaleString("en");
   card.append(
     element("h2", "What was simulated"),
-    tableOf("What was simulated", ["Method", "Lost", "Gain", "Ends right", "Winner named"], policies.map((each) => [
+    tableOf("What was simulated", ["Method", "Regret", "Gain over equal split", "Finds the best", "Winner named"], policies.map((each) => [
       each.label, number(each.regret.value), number(each.gain.value), asPercent(each.finds_best.value), asPercent(each.winner.value),
     ])),
   );
   if (sensitivity.length) {
     card.append(
-      element("h2", "If what you said is wrong"),
-      tableOf("If what you said is wrong", ["In truth", "Lost", "Ends right", "Winner named", "Still a go"], sensitivity.map((each) => [
+      element("h2", "Sensitivity: if your numbers are off"),
+      tableOf("Sensitivity: if your numbers are off", ["True value", "Regret", "Finds the best", "Winner named", "Still a go"], sensitivity.map((each) => [
         each.truth,
         number(each.regret.value),
         asPercent(each.finds_best.value),
