@@ -36,7 +36,9 @@ def arrived_shares(mean, most, table):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def arrival_mix(delays, table, by_decision, exposure, shares, before):  # type: ignore[no-untyped-def]
+def arrival_mix(  # type: ignore[no-untyped-def]
+    delays, table, by_decision, exposure, shares, before
+):
     """X of all buckets, and the share of each bucket's arrivals that comes from before the first.
 
     Dated by arrival: X[r,t,i] = sum_l g_l e[r,t-l] p[r,t-l,i], g by the delay of option i, with
