@@ -1,7 +1,7 @@
 """A plan for one stream of decisions, from traffic and today's rate: no history is needed.
 
 `StreamInputs`, and `MarketInputs` of `latesum.planning.market`, say which worlds are simulated
-(`spec`), with which policies (`candidates`), and what all of it is in words. Racing, verdict,
+(`spec`), with which policies (`candidates`), and what all of it is in words. Runs, verdict,
 sensitivity analysis and report know nothing else of either.
 """
 
