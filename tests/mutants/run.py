@@ -122,7 +122,7 @@ class Mutant(NamedTuple):
         for block in ("body", "orelse", "finalbody"):
             lines = getattr(node, block, None)
             for place, line in enumerate(lines if isinstance(lines, list) else []):
-                compound = hasattr(line, "body")
+                compound = hasattr(line, "body") or isinstance(line, ast.Match)
                 if not compound and self._has_old(line):
                     yield partial(lines.__setitem__, place, ast.Pass())
 
