@@ -26,7 +26,7 @@ POLICIES = (
     "flow(lookahead=True)",
     "ars-ucb",
     "unmix",
-    "unmix-untold",
+    "unmix-unknown-delay",
 )
 REPETITIONS, RUNS = 5, 10
 

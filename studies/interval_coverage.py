@@ -52,7 +52,7 @@ POLICIES: dict[str, Sequence[str]] = {
     "flow, look-ahead": BOUNDED,
     "flow": tuple(DELAYS),
     "unmix": tuple(DELAYS),
-    "unmix-untold": tuple(DELAYS),
+    "unmix-unknown-delay": tuple(DELAYS),
     "unmix, law known": tuple(DELAYS),
 }
 _MEASURE = f"missed(levels={list(LEVELS)})"

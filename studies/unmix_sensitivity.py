@@ -3,7 +3,7 @@
     python studies/unmix_sensitivity.py --replications 60
 
 The same runs for every value, so that differences are paired; the given mean delay is the true one,
-and for `unmix-untold` nothing is given.
+and for `unmix-unknown-delay` nothing is given.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Problem, int, str]] = {
     "two arms, unknown delay": (
         Problem([0.5, 0.6], "exponential(50)"),
         250_000,
-        "unmix-untold",
+        "unmix-unknown-delay",
     ),
 }
 #: The module or class that holds each constant.

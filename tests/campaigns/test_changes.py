@@ -52,8 +52,8 @@ def policies():
     ("name", "before_it"),
     [
         # Told nothing, it weighs all delays, which takes longer with every day.
-        *((name, 8 if name == "unmix-untold" else 20) for name, _ in policies()),
-        pytest.param("unmix-untold", 20, marks=pytest.mark.slow),
+        *((name, 8 if name == "unmix-unknown-delay" else 20) for name, _ in policies()),
+        pytest.param("unmix-unknown-delay", 20, marks=pytest.mark.slow),
     ],
 )
 def test_an_added_option_is_asked_for_next_or_the_policy_refuses(

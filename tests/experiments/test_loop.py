@@ -13,7 +13,15 @@ from latesum.simulation import Reporting
 
 TWO_ARMS = Problem([0.5, 0.6], "uniform(0, 100)")
 THREE_ARMS = Problem([0.3, 0.5, 0.45], ["constant(7)", "uniform(0, 30)", "poisson(9).clipped(40)"])
-POLICIES = ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "unmix", "unmix-untold"]
+POLICIES = [
+    "odaaf",
+    "flow",
+    "ars-ucb",
+    "fixed-split",
+    "round-robin",
+    "unmix",
+    "unmix-unknown-delay",
+]
 
 
 def spec(problem, text, horizon, **more):

@@ -139,7 +139,7 @@ def test_prior_knowledge_is_nothing_the_mean_the_distribution_or_one_per_arm():
     several = Unmix(2, 1000, delay=["constant(30)", "exponential(5)"])
     assert several.parameters["delay"] == ["constant(30)", "exponential(5)"]
     assert Unmix(2, 1000, delay="constant(30)").parameters["delay"] == "constant(30)"
-    assert build("unmix-untold", n_arms=2, horizon=1000).mean_delay is None
+    assert build("unmix-unknown-delay", n_arms=2, horizon=1000).mean_delay is None
 
 
 def test_a_simulation_gives_the_mean_unless_the_distribution_is_written():
@@ -148,7 +148,7 @@ def test_a_simulation_gives_the_mean_unless_the_distribution_is_written():
         ("unmix", 9),
         ("unmix(delay=None)", 9),
         ("unmix(delay='constant(5)')", None),
-        ("unmix-untold", None),
+        ("unmix-unknown-delay", None),
         ("unmix(mean_delay=4)", 4),
     ):
         assert PolicySpec.parse(text).given(known).build().mean_delay == mean
@@ -241,7 +241,7 @@ def test_whatever_the_totals_it_decides_and_its_numbers_are_finite(plays, prior)
     ("name", "most"),
     [
         ("unmix", 92),
-        pytest.param("unmix-untold", 108, marks=pytest.mark.slow),
+        pytest.param("unmix-unknown-delay", 108, marks=pytest.mark.slow),
         ("unmix(delay='exponential(50)')", 75),
         ("unmix(delay='constant(50)')", 60),
     ],
@@ -268,7 +268,7 @@ HARD = [
 
 
 @pytest.mark.parametrize(("means", "delay", "horizon"), HARD)
-@pytest.mark.parametrize("name", ["unmix", "unmix-untold"])
+@pytest.mark.parametrize("name", ["unmix", "unmix-unknown-delay"])
 def test_it_does_not_get_stuck(name, means, delay, horizon):
     """No run may lose as much as an arm that is harmful in half of the rounds."""
     result = compare(Problem(means, delay), {name: name}, horizon, replications=5, seed=5)
@@ -281,7 +281,7 @@ def test_it_does_not_get_stuck(name, means, delay, horizon):
     [
         ("unmix, law known", 30),
         pytest.param("unmix", 60, marks=pytest.mark.slow),
-        pytest.param("unmix-untold", 60, marks=pytest.mark.slow),
+        pytest.param("unmix-unknown-delay", 60, marks=pytest.mark.slow),
     ],
 )
 def test_its_intervals_contain_the_mean_about_as_often_as_stated(policy, runs):
@@ -296,7 +296,7 @@ def test_with_nothing_known_its_limits_contain_the_means_by_every_likely_explana
     """Half of the rewards at once and half later, after a 64th of the horizon."""
     spec = RunSpec(
         Problem([0.5, 0.6], "mixture((0.5, constant(0)), (0.5, constant(100)))"),
-        PolicySpec.parse("unmix-untold"),
+        PolicySpec.parse("unmix-unknown-delay"),
         250_000,
         seed=77,
     )

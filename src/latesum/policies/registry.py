@@ -34,7 +34,7 @@ for _class in _OURS:
 #: Names that stand for a policy with a parameter.
 _ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "odaaf-v-tightened": ("odaaf-v", {"tightened": True}),
-    "unmix-untold": ("unmix", {"mean_delay": None}),
+    "unmix-unknown-delay": ("unmix", {"mean_delay": None}),
 }
 
 

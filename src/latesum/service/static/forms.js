@@ -314,7 +314,7 @@ function setUpNew(form) {
     } else {
       config.parameters = { horizon: at("run_for") };
       if (at("late")) config.parameters.late = at("late");
-      else if (!regions().length) config.policy = "unmix-untold";
+      else if (!regions().length) config.policy = "unmix-unknown-delay";
     }
     const address = `/v1/campaigns/${encodeURIComponent(at("name"))}`;
     const { ok, found } = await send("PUT", address, config);
