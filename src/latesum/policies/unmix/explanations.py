@@ -187,10 +187,10 @@ class DelayExplanation:
         point = self.point.copy()
         return self.fit(segments, 2, point, dispersion=dispersion), point
 
-    def excess(
+    def profile(
         self, value: float, segments: Segments, arm: int, point: Floats, rho: float, most: float
     ) -> float:
-        """By how much minus twice the log-likelihood is above `most` where the mean is `value`."""
+        """Minus twice the log-likelihood where the mean of an arm is `value`, above `most`."""
         return self.fit(segments, _STEPS, point.copy(), (arm, value), rho)[0] - most
 
 
@@ -351,20 +351,26 @@ class Explanations:
 
         rho, likely = self.dispersion(segments), [each for each in self.all if each.deficit <= _FAR]
         fits = [each.fit_again(segments, rho) for each in likely]
-        least, misfit, _ = min(found for found, _ in fits)
+        misfit = min(found for found, _ in fits)[1]
+        # Arms' own delays fit better by chance too, and are charged for it.
+        charges = [(each.penalty - each.base.penalty) * misfit for each in likely]
+        least = min(found[0] + charge for (found, _), charge in zip(fits, charges, strict=True))
         ends = [[self.believed.mean(arm)] for arm in range(segments.n_arms)]
-        for each, ((objective, *_), point) in zip(likely, fits, strict=True):
-            own_delays = each.penalty - each.base.penalty
-            most = least + (deviations * deviations - own_delays) * misfit
+        for each, ((objective, *_), point), charge in zip(likely, fits, charges, strict=True):
+            most = least + deviations * deviations * misfit - charge
             for arm in range(segments.n_arms):
-                about, inside = (segments, arm, point, rho, most), each.mean(arm)
-                if objective > most or not segments.known[arm] or each.excess(inside, *about) > 0:
+                if objective > most or not segments.known[arm]:
                     continue
+                inside = min(max(float(point[arm - segments.n_arms]), 0.0), 1.0)
+                # Compared with a fit of as many steps in which the mean is held where it is best.
+                about = segments, arm, point, rho
+                most_held = each.profile(inside, *about, 0.0) + most - objective
                 for end in (0.0, 1.0):
-                    if each.excess(end, *about) <= 0.0:
+                    if each.profile(end, *about, most_held) <= 0.0:
                         ends[arm].append(end)
                     else:
-                        ends[arm].append(brentq(each.excess, inside, end, about, xtol=1e-4))
+                        held = (*about, most_held)
+                        ends[arm].append(brentq(each.profile, inside, end, held, xtol=1e-4))
         return [(min(each), max(each)) for each in ends]
 
     def dispersion(self, segments: Segments) -> float:
