@@ -180,10 +180,10 @@ def whiten(table, pending, arrivals, point, given, equations):
 
 
 @compiled
-def _add(first, last, equations, matrix):
+def _add(equations, matrix):
     """Add equations to the upper triangle of the normal matrix and its right side."""
     width = len(matrix)
-    for c in range(first, last):
+    for c in range(len(equations)):
         equation = equations[c]
         for i in range(width):
             factor, row = equation[i], matrix[i]
@@ -292,7 +292,7 @@ def fit(steps, arm, value, table, pending, arrivals, bins, given, point, varianc
         if arm >= 0:
             matrix[n_bins + arm, n_bins + arm] += _HELD
             matrix[n_bins + arm, width] += _HELD * value
-        _add(0, pending, equations, matrix)
+        _add(equations[:pending], matrix)
         for i in range(width):
             border[i] = 1.0 if i < n_bins else 0.0
         _factorise(matrix, upper)
@@ -302,7 +302,7 @@ def fit(steps, arm, value, table, pending, arrivals, bins, given, point, varianc
                 information += 2.0 * math.log(upper[i, i])
             if pending < count:
                 more = matrix.copy()
-                _add(pending, count, equations, more)
+                _add(equations[pending:], more)
                 _factorise(more, upper)
                 towards = border.copy()
                 _solve(upper, towards)
