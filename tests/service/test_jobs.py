@@ -88,7 +88,7 @@ def test_jobs_of_one_token_wait_for_each_other_and_not_for_those_of_others(monke
 
 def test_only_some_may_wait(monkeypatch):
     monkeypatch.setattr(jobs, "MAX_WAITING_OF_ONE", 0)
-    with pytest.raises(Refused, match="under way") as refused:
+    with pytest.raises(Refused, match="in progress") as refused:
         asyncio.run(Jobs(None).run("plan", {}, owner="a"))
     assert (refused.value.status, refused.value.headers) == (429, {"retry-after": "10"})
 
