@@ -8,7 +8,7 @@ DOCS_READY := .venv/.docs-ready
 # Tests start many processes: each would read and compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-release kill-test lint warm-up format lock clean benchmarks docs
+.PHONY: demo test test-slow test-release kill-test mutants lint warm-up format lock clean benchmarks docs
 
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
@@ -29,6 +29,10 @@ test-release: $(READY)
 kill-test: $(READY)
 	$(BIN)/python tests/campaigns/killtest.py --moments 200
 	$(BIN)/python tests/service/service_killtest.py
+
+# Small changes of the source, each of which a test must notice.
+mutants: $(READY)
+	$(BIN)/python tests/mutants/run.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

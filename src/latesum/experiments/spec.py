@@ -230,7 +230,8 @@ class RunSpec:
         if policy.kind in ("oracle", "round-robin", "fixed-split"):  # they learn nothing
             return []
         broken = []
-        if len(set(problem.delays)) > 1 and "mean_delay" in policy.parameters:
+        one_delay = "mean_delay" in policy.parameters and policy.kind != "unmix"
+        if len(set(problem.delays)) > 1 and one_delay:
             broken.append("assumes that all options have the same delays; here they differ.")
         if isinstance(problem, FieldProblem):
             if problem.calendar is not None:
