@@ -134,3 +134,11 @@ def test_no_arm_is_learned_from_more_than_the_phase_needs(data):
 def test_bad_parameters_are_refused_in_a_sentence(build, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         build()
+
+
+def test_an_arm_whose_mean_is_just_within_the_tolerance_is_kept():
+    policy = ODAAF(2, 250_000, mean_delay=50)
+    rounds = policy.phase_rounds[0]
+    policy.tell(0, rounds, 0.75 * rounds)
+    policy.tell(1, rounds, 0.25 * rounds)
+    assert policy.phase == 2  # 0.25 + 0.5 >= 0.75
