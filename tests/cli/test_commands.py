@@ -89,7 +89,7 @@ def test_policies_and_delays_are_described(run):
 
 
 def test_version(run):
-    assert run("--version")[1].startswith("latesum 0.")
+    assert run("--version")[1].startswith("latesum 1.")
 
 
 @pytest.mark.parametrize(
