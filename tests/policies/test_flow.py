@@ -288,3 +288,18 @@ def test_it_says_what_comes_after():
     assert asked[:3] == (second, 30, "learn")
     name = policy.names[first]
     assert policy.explain()[-1].endswith(f"and then {name}, whatever is seen until then.")
+
+
+def test_a_first_block_leaves_time_for_the_other_arms():
+    assert Flow(2, 1000, mean_delay=500).ask().rounds == 1000 // 8
+
+
+def test_a_restored_policy_has_the_order_of_the_saved_one():
+    for seed in range(5):
+        policy = Flow(5, 100_000, mean_delay=50, rng=np.random.default_rng(seed))
+        restored = Flow.from_state(policy.to_state())
+        for _ in range(5):
+            block = policy.ask()
+            assert restored.ask() == block
+            for each in (policy, restored):
+                each.tell(block.arm, block.rounds, 0.5 * block.rounds)
