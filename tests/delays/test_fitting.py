@@ -12,6 +12,7 @@ from scipy import stats
 from latesum import InvalidInput, Problem, delays
 from latesum.delays.curves import POINTS
 from latesum.delays.fitting import result
+from latesum.delays.fitting.kaplan_meier import fit_single
 
 
 @pytest.fixture
@@ -244,3 +245,8 @@ def test_totals_that_are_taken_back_do_not_make_a_delay_negative():
     assert 1 - averages_of(fitted.curve.surviving[: POINTS * 4]) == pytest.approx(
         np.array([50, 90, 90, 90]) / 91 * (1 - fitted.unseen), rel=1e-9
     )
+
+
+def test_a_tail_whose_longest_delays_are_a_third_of_the_mean_is_heavy():
+    found = fit_single(np.append(np.ones(99), 50.0), np.zeros(100, dtype=bool), None)
+    assert any("heavy" in each for each in found.warnings)

@@ -304,3 +304,8 @@ def test_sessions_and_webhooks_on_both_kinds_of_database(store_address):
         kept.keep_delivered(made, '{"banner": 1}')
         kept.keep_delivered(made, "{}")  # another service was faster
         assert [each.delivered for each in kept.all()] == ['{"banner": 1}']
+
+
+def test_alerts_to_public_addresses_are_encrypted():
+    with pytest.raises(InvalidInput, match="https only"):
+        check_address("http://93.184.216.34/alerts", ())
