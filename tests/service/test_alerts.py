@@ -306,6 +306,7 @@ def test_sessions_and_webhooks_on_both_kinds_of_database(store_address):
         assert [each.delivered for each in kept.all()] == ['{"banner": 1}']
 
 
-def test_alerts_to_public_addresses_are_encrypted():
+@pytest.mark.parametrize("networks", [(), (ipaddress.ip_network("10.0.0.0/8"),)])
+def test_alerts_to_public_addresses_are_encrypted(networks):
     with pytest.raises(InvalidInput, match="https only"):
-        check_address("http://93.184.216.34/alerts", ())
+        check_address("http://93.184.216.34/alerts", networks)
