@@ -224,14 +224,15 @@ class RunSpec:
         >>> RunSpec(problem, PolicySpec("odaaf"), 1000).broken_assumptions
         ['assumes that all options have the same delays; here they differ.']
         """
-        if isinstance(self.problem, str) or self.attributed:
+        if isinstance(self.problem, str):
             return []
         problem, policy = self.prepared
-        if policy.kind in ("oracle", "round-robin", "fixed-split"):  # they learn nothing
+        learns_nothing = policy.kind in ("oracle", "round-robin", "fixed-split")
+        if isinstance(policy, AttributedPolicy) or learns_nothing:
             return []
         broken = []
-        one_delay = "mean_delay" in policy.parameters and policy.kind != "unmix"
-        if len(set(problem.delays)) > 1 and one_delay:
+        given_one = "mean_delay" in policy.parameters and policy.assumes_equal_delays
+        if len(set(problem.delays)) > 1 and given_one:
             broken.append("assumes that all options have the same delays; here they differ.")
         if isinstance(problem, FieldProblem):
             if problem.calendar is not None:

@@ -83,6 +83,8 @@ class Policy(ABC):
     #: same policy with one more arm then asks for that arm next, or as soon as those before it had
     #: a turn.
     takes_new_options: ClassVar[bool] = False
+    #: Whether a policy that is given a mean delay takes it for that of every arm.
+    assumes_equal_delays: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -80,6 +80,7 @@ class Unmix(Rule):
     random = True
     learns_from = "segments"
     takes_new_options = True
+    assumes_equal_delays = False
 
     def __init__(
         self,
