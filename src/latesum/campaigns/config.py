@@ -378,7 +378,7 @@ class CampaignConfig(BaseModel):
     {'horizon': 450000, 'mean_delay': 7500.0}
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str = Field(
         pattern=NAME_PATTERN, description="Letters, digits, dots, dashes and underscores."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,12 +149,10 @@ class Unmix(Rule):
         self._explanations = Explanations(unknowns, given, scale)
 
     def _estimates(self, level: float) -> list[Believed]:
-        from scipy.special import ndtri
-
         segments, believed = self._segments, self._explanations.believed
         if not any(segments.known):
             return [(None, 0.0, 1.0, 0)] * self.n_arms
-        limits = self._explanations.limits(segments, float(ndtri(0.5 + level / 2)))
+        limits = self._explanations.limits(segments, NormalDist().inv_cdf(0.5 + level / 2))
         return [
             (believed.mean(arm), *limits[arm], plays) if plays else (None, 0.0, 1.0, 0)
             for arm, plays in enumerate(segments.known[: self.n_arms])
