@@ -290,6 +290,7 @@ class DelayedUCB1(AttributedPolicy):
     exploration: float = 2.0
 
     kind = "delayed-ucb1"
+    index = "ucb1"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -40,6 +40,9 @@ class Entry:
     track: str
     #: The files of its package by their paths, as text.
     source: dict[str, str]
+    #: The index that the policy declares (`index`, or `base` of an attributed baseline), for
+    #: tables of policies with the same one.
+    index: str = ""
 
     @classmethod
     def read(cls, text: str, track: str) -> Entry:
@@ -58,18 +61,13 @@ class Entry:
             raise InvalidInput(f"{text} cannot enter the track {track!r}: {refusal}") from None
         if not isinstance(policy, AttributedPolicy):
             conformance.check(policy)
-        return cls(entry.policy, track, _source_of(entry.policy.owner))
+        index = getattr(policy, "index", getattr(policy, "base", ""))
+        return cls(entry.policy, track, _source_of(entry.policy.owner), str(index))
 
     @property
     def prior(self) -> tuple[str, ...]:
         """The names of what the policy is given of the delay."""
         return TRACKS[self.track]
-
-    @property
-    def index(self) -> str:
-        """The index that the policy declares, for tables of policies with the same one."""
-        default = getattr(self.policy.owner, "index", "")
-        return str(self.policy.parameters.get("index", default if isinstance(default, str) else ""))
 
     @property
     def digest(self) -> str:

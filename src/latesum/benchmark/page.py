@@ -28,7 +28,8 @@ def page(found: Card, others: Sequence[Card]) -> str:
     >>> "<title>mine" in page({"entry": "mine", "track": "mean", "suites": {}, "failures": []}, [])
     True
     """
-    cards = [found, *(each for each in others if each["track"] == found["track"])]
+    same = [each for each in others if each["attributed"] or each["track"] == found["track"]]
+    cards = [found, *same]
     seeds = "development seeds: not comparable" if found.get("development") else "test seeds"
     parts = [
         f"<h1>{escape(found['entry'])}, track {escape(found['track'])}</h1>",
@@ -62,18 +63,22 @@ def _core(cards: Sequence[Card]) -> str:
         ratio, low, high = (math.exp(part["score"][key]) for key in ("value", "low", "high"))
         stuck = f"{part['stuck']['seen']} of {part['stuck']['runs']:,}"
         is_safe = {None: "", True: "yes", False: "no"}[safe]
+        if each["attributed"]:  # not looked at
+            stuck = is_safe = ""
         limits = f"{low:.2f} to {high:.2f}"
         rows.append([_name(each, cards), f"{ratio:.2f}", limits, stuck, is_safe, each["index"]])
     note = (
         "Ratio: geometric mean over cells of regret divided by the regret with attributed "
-        "feedback. Safe: at most 1 stuck run in 300 on random-1 (95% limit)."
+        "feedback. Safe: at most 1 stuck run in 300 on random-1 (95% limit). * attributed "
+        "feedback: not comparable, a lower reference."
     )
     columns = ["policy", "ratio", "95% interval", "stuck runs", "safe", "index"]
     return _table("core-1", columns, rows, note)
 
 
 def _name(card: Card, cards: Sequence[Card]) -> str:
-    return f"► {card['entry']}" if card is cards[0] else card["entry"]
+    name = f"{card['entry']} *" if card["attributed"] else card["entry"]
+    return f"► {name}" if card is cards[0] else name
 
 
 def _ecdf(cards: Sequence[Card]) -> str:
@@ -125,7 +130,7 @@ def _cells(found: Card) -> str:
 def _random(cards: Sequence[Card]) -> str:
     rows = []
     for each in cards:
-        if (part := each["suites"].get("random-1")) is None:
+        if each["attributed"] or (part := each["suites"].get("random-1")) is None:
             continue
         stuck, wrong = part["stuck"], part["robustness"].items()
         factors = [

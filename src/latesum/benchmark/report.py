@@ -52,7 +52,12 @@ def card(
             "python": platform.python_version(),
         },
         "suites": {
-            each.suite.name: {"digest": each.suite.digest, "seed": each.seed} for each in outcomes
+            each.suite.name: {
+                "digest": each.suite.digest,
+                "seed": each.seed,
+                "runs": len(each.regret),
+            }
+            for each in outcomes
         },
         "failures": [error for each in outcomes for error in each.failures],
     }

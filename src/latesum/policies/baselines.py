@@ -200,6 +200,7 @@ class ARSUCB(PlainMeans):
     """
 
     kind = "ars-ucb"
+    index = "ucb1"
     takes_new_options = True
 
     n_arms: int

@@ -78,6 +78,7 @@ class Unmix(Rule):
     """
 
     kind = "unmix"
+    index = "kl-ucb++"
     random = True
     learns_from = "segments"
     takes_new_options = True
