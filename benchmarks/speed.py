@@ -29,7 +29,7 @@ import versions
 import attributed
 import delays
 from latesum import Flow, Problem
-from latesum._render import TextColumn, TextTable, terminal
+from latesum._render import new_table, terminal
 from latesum.attributed import QPMD
 from latesum.experiments import RunSpec
 from latesum.experiments.engine import Chunk, run_chunk
@@ -235,10 +235,8 @@ def main() -> None:
     rows = measure(arguments.quick)
     if arguments.before:
         rows += beside(arguments.before, arguments.quick)
-    table = TextTable(
-        f"{today()}, {machine()}",
-        [TextColumn(name, "left", no_wrap=False) for name in ("what", "figure", "goal")],
-    )
+    columns = ["what", "figure", "goal"]
+    table = new_table(f"{today()}, {machine()}", columns, texts=columns)
     for each in rows:
         table.add_row(each["what"], each["figure"], each["goal"])
     terminal().print(table)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from latesum._extras import require
 
@@ -75,15 +75,6 @@ def terminal() -> Console:
 
 
 @dataclass
-class TextColumn:
-    """A column: its heading, the side of its cells, and whether a terminal may wrap them."""
-
-    heading: str
-    justify: Literal["left", "right"] = "right"
-    no_wrap: bool = True
-
-
-@dataclass
 class TextTable:
     """A table of texts with a title above and a caption below.
 
@@ -98,7 +89,9 @@ class TextTable:
     """
 
     title: str | None
-    columns: list[TextColumn]
+    columns: list[str]
+    #: The headings of text: on the left, and a terminal may wrap it. The others are of numbers.
+    texts: Collection[str]
     rows: list[tuple[str, ...]] = field(default_factory=list)
     caption: str | None = None
 
@@ -112,7 +105,7 @@ class TextTable:
         for heading in spare:
             if sum(self._widths[place] + 2 for place in kept) <= width:
                 break
-            kept = [place for place in kept if self.columns[place].heading != heading]
+            kept = [place for place in kept if self.columns[place] != heading]
             left_out.append(heading)
         if not left_out:
             return self
@@ -120,11 +113,11 @@ class TextTable:
         columns = [self.columns[place] for place in kept]
         rows = [tuple(row[place] for place in kept) for row in self.rows]
         caption = note if self.caption is None else f"{self.caption}\n{note}"
-        return TextTable(self.title, columns, rows, caption)
+        return replace(self, columns=columns, rows=rows, caption=caption)
 
     @property
     def _widths(self) -> list[int]:
-        grid = [tuple(column.heading for column in self.columns), *self.rows]
+        grid = [tuple(self.columns), *self.rows]
         return [max(_cells(row[place]) for row in grid) for place in range(len(self.columns))]
 
     def __str__(self) -> str:
@@ -139,11 +132,11 @@ class TextTable:
             parts = []
             for cell, column, width in zip(row, self.columns, widths, strict=True):
                 space = " " * (width - _cells(cell))
-                parts.append(cell + space if column.justify == "left" else space + cell)
+                parts.append(cell + space if column in self.texts else space + cell)
             return " " + "  ".join(parts)
 
         lines = [] if self.title is None else [*wrapped(self.title), ""]
-        lines += [line([column.heading for column in self.columns]), " " + "─" * inner]
+        lines += [line(self.columns), " " + "─" * inner]
         lines += map(line, self.rows)
         lines += [] if self.caption is None else ["", *wrapped(self.caption)]
         return "\n".join(each.rstrip() for each in lines)
@@ -159,7 +152,8 @@ class TextTable:
         table.title = None if self.title is None else Text(self.title, style="bold")
         table.caption = None if self.caption is None else Text(self.caption, style="dim italic")
         for column in self.columns:
-            table.add_column(Text(column.heading), justify=column.justify, no_wrap=column.no_wrap)
+            side: Any = "left" if column in self.texts else "right"
+            table.add_column(Text(column), justify=side, no_wrap=side == "right")
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table
@@ -171,10 +165,11 @@ def _cells(text: str) -> int:
     return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
 
 
-def new_table(title: str | None, columns: list[str]) -> TextTable:
-    """A table whose first column is text and whose others are numbers."""
-    first, *others = columns
-    return TextTable(title, [TextColumn(first, "left"), *map(TextColumn, others)])
+def new_table(
+    title: str | None, columns: list[str], texts: Collection[str] | None = None
+) -> TextTable:
+    """A table whose first column is text, or those of these headings, and others are numbers."""
+    return TextTable(title, columns, columns[:1] if texts is None else texts)
 
 
 def heading(text: str) -> str:
@@ -191,8 +186,8 @@ def table(made: TextTable) -> str:
     """A table with its title above and its caption below."""
     above = "" if made.title is None else sentences(made.title.splitlines())
     below = "" if made.caption is None else sentences(made.caption.splitlines())
-    sides = [column.justify for column in made.columns]
-    head = _row("th", [column.heading for column in made.columns], sides)
+    sides = ["left" if column in made.texts else "right" for column in made.columns]
+    head = _row("th", made.columns, sides)
     body = "".join(_row("td", row, sides) for row in made.rows)
     return (
         f'<div>{above}<table style="width: auto; border-collapse: collapse; '

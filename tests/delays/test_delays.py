@@ -106,12 +106,6 @@ def test_the_table_holds_the_law_and_the_tail_the_rest(delay) -> None:
         assert table.guide[g] == first
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 5, 60, 5000])
-def test_expected_outstanding_is_the_sum_of_survival(delay, rounds) -> None:
-    expected = delay.survival(np.arange(rounds)).sum() if rounds else 0
-    assert delay.expected_outstanding(rounds) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
 def test_clipping_and_truncating() -> None:
     parent = delays.exponential(50)
     clipped, truncated = parent.clipped(75), parent.truncated(75)
@@ -169,13 +163,6 @@ def test_any_observed_delays(values) -> None:
     counted = [(np.array(values) > value).mean() for value in values]
     np.testing.assert_allclose(delay.survival(k), counted, atol=1e-12)
     assert parse(delay.text) == delay
-
-
-@given(low=st.integers(0, 200), width=st.integers(0, 200))
-def test_any_uniform_delay(low, width) -> None:
-    delay = delays.uniform(low, low + width)
-    assert delay.mean == pytest.approx(low + width / 2)
-    assert delay.variance == pytest.approx(((width + 1) ** 2 - 1) / 12, abs=1e-7)
 
 
 def test_large_bounded_delays_know_their_moments_without_a_sum(monkeypatch) -> None:

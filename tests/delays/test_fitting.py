@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
-
 import numpy as np
 import pytest
-from delay_samples import averages_of, single, triangle
+from delay_samples import averages_of, single
 from scipy import stats
 
 from latesum import InvalidInput, Problem, delays
@@ -68,43 +66,6 @@ def test_many_heavy_tailed_delays_keep_their_moments():
     assert len(fitted.curve.times) <= 8001
     for share, row in fitted.quantiles.items():
         assert row.value == pytest.approx(np.quantile(seen, share), rel=2e-3)
-
-
-def test_the_fitted_delay_goes_into_a_problem():
-    rng = np.random.default_rng(3)
-    fitted = delays.fit({"delay": rng.exponential(2.0, 5000)}, unit="hour")
-    delay = fitted.delay(rounds_per_unit=50)
-    assert delay.mean == pytest.approx(50 * fitted.mean.value + 0.5, rel=0.01)
-    drawn = delay.draw(20_000, rng)
-    assert drawn.mean() == pytest.approx(delay.mean, rel=0.05)
-    assert Problem([0.5, 0.6], delay).start(rng=rng).play(0, 1000) > 0
-    assert delays.parse(delay.text).mean == pytest.approx(delay.mean, rel=1e-6)
-
-
-def test_whole_delays_in_rounds_stay_what_they_are():
-    fitted = delays.fit([0, 1, 1, 4])
-    assert fitted.delay().pmf(np.arange(5)) == pytest.approx([0.25, 0.5, 0, 0, 0.25])
-
-
-def test_files_and_dates(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    from pyarrow import csv
-
-    rng = np.random.default_rng(4)
-    source, _ = triangle(stats.expon(0, 3), 60, rng, buckets=40, depth=20)
-    day = datetime.date(2025, 3, 1)
-    dated = {
-        "bucket": [day + datetime.timedelta(days=int(b)) for b in source["bucket"]],
-        "as_of": [day + datetime.timedelta(days=int(b)) for b in source["as_of"]],
-        "total": source["total"],
-    }
-    pq.write_table(pa.table(dated), tmp_path / "triangle.parquet")
-    fitted = delays.fit(tmp_path / "triangle.parquet")
-    assert fitted.unit == "day"
-    assert fitted.mean == delays.fit(source).mean
-    csv.write_csv(pa.table(dated), tmp_path / "triangle.csv")
-    assert delays.fit(tmp_path / "triangle.csv").mean == fitted.mean
 
 
 def test_a_csv_file_as_people_write_it(tmp_path):

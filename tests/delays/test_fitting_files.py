@@ -4,7 +4,9 @@ import datetime
 
 import numpy as np
 import openpyxl
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from latesum import InvalidInput, delays
 from latesum.files import FileForm
@@ -80,14 +82,12 @@ def dated_triangle(tmp_path, write):
     return file, delays.fit({"bucket": buckets, "as_of": seen, "total": totals})
 
 
-@pytest.mark.parametrize("pattern", ["%d.%m.%Y", "%Y/%m/%d", "%b %d %Y"])
+#: Of days and months in any order, one date that can be read in one way settles the file.
+PATTERNS = ["%d.%m.%Y", "%Y/%m/%d", "%b %d %Y", "%d/%m/%Y", "%m/%d/%Y"]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_triangle_with_dates_as_they_come(tmp_path, pattern):
-    file, expected = dated_triangle(tmp_path, lambda day: day.strftime(pattern))
-    assert delays.fit(file).mean == expected.mean
-
-
-@pytest.mark.parametrize("pattern", ["%d/%m/%Y", "%m/%d/%Y"])
-def test_one_date_that_can_be_read_in_one_way_settles_the_file(tmp_path, pattern):
     file, expected = dated_triangle(tmp_path, lambda day: day.strftime(pattern))
     assert delays.fit(file).mean == expected.mean
 
@@ -111,9 +111,11 @@ def test_a_unit_that_the_dates_contradict_is_refused(tmp_path):
         assert (fitted.unit, fitted.mean) == ("day", expected.mean)
 
 
-def test_an_excel_file_of_delays(tmp_path):
+def test_excel_and_parquet_files_of_delays(tmp_path):
     made = openpyxl.Workbook()
     for row in (["Report"], ["Delay", "Censored"], [1.5, False], [2.25, False], ["Total", None]):
         made.active.append(row)
     made.save(tmp_path / "late.xlsx")
-    assert delays.fit(tmp_path / "late.xlsx").mean == delays.fit([1.5, 2.25]).mean
+    parquet.write_table(pyarrow.table({"delay": [1.5, 2.25]}), tmp_path / "late.parquet")
+    for name in ("late.xlsx", "late.parquet"):
+        assert delays.fit(tmp_path / name).mean == delays.fit([1.5, 2.25]).mean

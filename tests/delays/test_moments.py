@@ -46,12 +46,12 @@ def test_a_heavy_tail_of_ones_own_has_the_moments_of_zeta(power):
 def test_without_a_mean_all_are_infinite(power):
     delay = Power(power)
     assert (delay.mean, delay.variance, delay.spread) == (math.inf, math.inf, math.inf)
-    # What is under way after a number of rounds stays finite, and does not take long either.
+    # Clipped, the mean is finite, and does not take long either.
     rounds = 10**13
     expected = (
         math.log(rounds) + np.euler_gamma if power == 1 else rounds ** (1 - power) / (1 - power)
     )
-    assert Power(power).expected_outstanding(rounds) == pytest.approx(expected, rel=1e-3)
+    assert delay.clipped(rounds).mean == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("largest", [10**4, 10**7, 10**9, 10**15])
@@ -62,7 +62,6 @@ def test_a_heavy_tail_that_was_cut_off(shape, largest):
     # E[min(tau, largest)] is in closed form for this family: two sums of Hurwitz' zeta function.
     first = 20 * (shape - 1)
     clipped = first**shape * (zeta(shape, first) - zeta(shape, first + largest))
-    assert parent.expected_outstanding(largest) == pytest.approx(clipped, rel=1e-9)
     assert parent.clipped(largest).mean == pytest.approx(clipped, rel=1e-9)
     truncated = (clipped - largest * beyond) / (1 - beyond)
     assert parent.truncated(largest).mean == pytest.approx(truncated, rel=1e-9)

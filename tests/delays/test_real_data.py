@@ -17,7 +17,7 @@ from delay_samples import averages_of
 from latesum import InvalidInput, delays
 from latesum.delays.curves import POINTS
 from latesum.delays.fitting import result
-from latesum.delays.fitting.chain_ladder import growth_of, mean_error
+from latesum.delays.fitting.chain_ladder import growth_of
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -124,29 +124,21 @@ def rows(cells):
 
 
 @pytest.mark.parametrize("name", TRIANGLES)
-def test_growth_and_its_errors_are_those_of_chainladder(name):
+def test_growth_and_shares_are_those_of_chainladder(name):
     triangle = sample(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = chainladder.Development(sigma_interpolation="mack").fit(triangle)
-    growth = growth_of(totals(triangle))
-    np.testing.assert_allclose(growth.factors, theirs.ldf_.values[0, 0, 0], rtol=1e-14)
-    np.testing.assert_allclose(growth.sigmas, theirs.sigma_.values[0, 0, 0], rtol=1e-9)
-    np.testing.assert_allclose(growth.errors, theirs.std_err_.values[0, 0, 0], rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", TRIANGLES)
-def test_the_shares_that_have_arrived_are_those_of_chainladder(name):
-    triangle = sample(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        to_last = chainladder.Development().fit(triangle).cdf_.values[0, 0, 0]
     cells = totals(triangle)
+    growth = growth_of(cells)
+    np.testing.assert_allclose(growth.factors, theirs.ldf_.values[0, 0, 0], rtol=1e-14)
+    np.testing.assert_allclose(growth.errors, theirs.std_err_.values[0, 0, 0], rtol=1e-9)
     fitted = delays.fit(rows(cells), largest=60)
     depth = int(fitted.observed_until)
     # The mean of the curve over each lag is the share that has not arrived.
     shown = 1 - averages_of(fitted.curve.surviving[: POINTS * depth])
-    expected = np.minimum.accumulate(np.append(1 / to_last, 1.0).clip(max=1)[::-1])[::-1]
+    to_last = np.append(1 / theirs.cdf_.values[0, 0, 0], 1.0).clip(max=1)
+    expected = np.minimum.accumulate(to_last[::-1])[::-1]
     np.testing.assert_allclose(shown / shown[0], expected[:depth] / expected[0], rtol=1e-12)
 
 
@@ -237,26 +229,3 @@ def exponential_tail(name, years):
 def test_a_triangle_that_shows_too_little_is_still_refused():
     with pytest.raises(InvalidInput, match="no data supports a tail"):
         delays.fit(rows(totals(sample("genins"))))
-
-
-def test_macks_error_of_the_mean_is_that_of_his_model():
-    """Triangles drawn from Mack's model: C grows to f C + sigma sqrt(C) times normal noise.
-
-    Over 300 triangles the spread of the mean has a standard error of 4%; three of them are allowed.
-    """
-    factors, sigma = np.array([2.0, 1.4, 1.15, 1.05, 1.02]), 3.0
-    found, errors = [], []
-    for number in range(300):
-        rng = np.random.default_rng([5, number])
-        cells = np.full((30, 6), np.nan)
-        cells[:, 0] = rng.uniform(2000, 6000, 30)
-        for step, factor in enumerate(factors):
-            noise = sigma * np.sqrt(cells[:, step]) * rng.standard_normal(30)
-            cells[:, step + 1] = factor * cells[:, step] + noise
-        bucket, lag = np.indices(cells.shape)
-        cells[bucket + lag >= 30] = np.nan
-        growth = growth_of(cells)
-        arrived = np.append(np.cumprod(1 / growth.factors[::-1])[::-1], 1.0)
-        found.append(float((1 - arrived).sum()))
-        errors.append(mean_error(growth, arrived))
-    assert np.std(found) == pytest.approx(np.mean(errors), rel=0.12)

@@ -24,7 +24,7 @@ def expected_totals(runs, means, delay):
     """What arrives in each run on average, if every run is at least as long as any delay."""
     totals, in_flight = [], 0.0
     for arm, rounds in runs:
-        left_behind = delay.expected_outstanding(rounds) * means[arm]
+        left_behind = delay.clipped(rounds).mean * means[arm]
         totals.append(rounds * means[arm] - left_behind + in_flight)
         in_flight = left_behind
     return totals

@@ -24,8 +24,7 @@ def _with_everything():
 
 
 def _without_title():
-    table = new_table(None, ["row", "verdict", "made"])
-    table.columns[1].justify = "left"
+    table = new_table(None, ["row", "verdict", "made"], texts=["row", "verdict"])
     table.add_row("1", "new", "today")
     table.add_row("20", "unchanged", "")
     return table

@@ -296,7 +296,7 @@ def carries_one_round_late(world: World, arm: int, rounds: int) -> float:
 
 
 def forgets_the_far_tail(world: World, arm: int, rounds: int) -> float:
-    world._play_far_tail = lambda channel, rounds: (0, 0.0)
+    world._play_far_tail = lambda reward, delay, rounds: (0, 0.0)
     return world.play(arm, rounds)
 
 

@@ -49,9 +49,8 @@ def list_tokens(as_json: AsJson = False) -> None:
     if not found:
         print("There are no tokens; `latesum token new` makes one.")
         return
-    table = new_table(None, ["id", "name", "scope", "made", "revoked"])
-    for column in table.columns:
-        column.justify = "left"
+    columns = ["id", "name", "scope", "made", "revoked"]
+    table = new_table(None, columns, texts=columns)
     for id, name, scope, *times in found:
         shown = (f"{time:%Y-%m-%d %H:%M}" if time else "" for time in times)
         table.add_row(id, name, scope, *shown)

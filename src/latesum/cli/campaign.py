@@ -60,9 +60,8 @@ def next_option(
     if regional:
         from latesum._render import new_table, terminal
 
-        table = new_table(None, ["region", "option", "reason"])
-        for column in table.columns:
-            column.justify, column.no_wrap = "left", False
+        columns = ["region", "option", "reason"]
+        table = new_table(None, columns, texts=columns)
         for each in decisions:
             table.add_row(each.region, each.option, each.reason)
         print(decisions[0].label)
@@ -162,8 +161,8 @@ def _show_rows(result: Imported) -> None:
     """A table of what an import does, without rows that stay the same if there are others."""
     from latesum._render import new_table, terminal
 
-    table = new_table(None, ["row", "bucket", "rounds", "total", "shown", "verdict", ""])
-    table.columns[6].no_wrap = False
+    columns = ["row", "bucket", "rounds", "total", "shown", "verdict", ""]
+    table = new_table(None, columns, texts=["row", ""])
     shown_rows = [each for each in result.rows if each[1].verdict != "same"] or result.rows
     for line, row in shown_rows[:_MAX_SHOWN]:
         label = f"{row.label} {row.region}".rstrip()

@@ -140,9 +140,8 @@ def list_campaigns(
         ]
         print(json.dumps(rows, indent=2))
         return
-    table = new_table(None, ["campaign", "state", "policy", "options"])
-    for column in table.columns:
-        column.justify = "left"
+    columns = ["campaign", "state", "policy", "options"]
+    table = new_table(None, columns, texts=columns)
     lines = []
     for each, options in zip(found, names, strict=True):
         wrong = [finding for finding in each.health if finding.level != "note"]

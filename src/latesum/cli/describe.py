@@ -25,9 +25,8 @@ _PRIOR = ("horizon", "mean_delay", "delay_variance", "delay_bound", "best_arm")
 
 def list_policies() -> None:
     """The policies there are, and what each must be given."""
-    table = new_table(None, ["policy", "is given", "what it does"])
-    for column in table.columns[1:]:
-        column.justify, column.no_wrap = "left", False
+    columns = ["policy", "is given", "what it does"]
+    table = new_table(None, columns, texts=columns)
     for name in registry.available():
         accepted = registry.accepted_parameters(name)
         needs = ", ".join(each.replace("_", " ") for each in _PRIOR if each in accepted)

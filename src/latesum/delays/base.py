@@ -36,6 +36,11 @@ def as_floats(k: ArrayLike) -> Floats:
     return np.asarray(k, dtype=np.float64)
 
 
+def rounded_up(values: Floats) -> Integers:
+    """Continuous delays as whole rounds."""
+    return np.minimum(np.ceil(values), float(FOREVER)).astype(np.int64)
+
+
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number."""
     short = f"{value:g}"
@@ -202,15 +207,6 @@ class Delay(ABC):
             made_by=(Delay.truncated, (self, largest)),
         )
 
-    def expected_outstanding(self, rounds: int) -> float:
-        """How many of `rounds` consecutive plays have not arrived at their end, on average.
-
-        This is the sum of P(delay > i) over i < rounds, which is E[min(delay, rounds)].
-        """
-        rounds = whole_number(rounds, "rounds")
-        end = rounds if self.bound is None else min(rounds, self.bound)
-        return sum_over_rounds(self.survival, end, lambda _, surviving: surviving)
-
     def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
         """Draw one delay for each entry of `k`, given that it is larger than that."""
         return self._first_below(self.survival(k) * (1.0 - rng.random(len(k))), k)
@@ -231,9 +227,10 @@ class Delay(ABC):
         doublings = np.arange(0 if bounded else 62 - spread.bit_length())
         return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
 
-    def fits_table(self) -> bool:
-        """Whether next to no delay lies beyond the table."""
-        return self.table.spread < MAX_TABLE
+    @functools.cached_property
+    def is_long(self) -> bool:
+        """Whether more than next to no delays lie beyond the table."""
+        return len(self.table.tail) > 0 and self.table.spread >= MAX_TABLE
 
     def _first_below(self, level: Floats, after: Integers) -> Integers:
         """The smallest j > after with P(delay > j) < level: inverse transform by bisection."""
@@ -280,22 +277,25 @@ class Family(Delay):
         draw_beyond: Callable[[Integers, np.random.Generator], Integers] | None = None,
         parents: Sequence[Delay] = (),
         made_by: tuple[Any, ...] = (),
+        short_text: str | None = None,
     ) -> None:
-        self._template, self._bound, self._parents = text, bound, tuple(parents)
+        self._text = text.format(*(parent.text for parent in parents))
+        self._short_text = short_text or text.format(*(each.short_text for each in parents))
+        self._same = (text, *(parent._identity for parent in parents))
         self._survival, self._draw, self._draw_beyond = survival, draw, draw_beyond
-        self._mean, self._variance, self.made_by = mean, variance, made_by
+        self._bound, self._mean, self._variance, self.made_by = bound, mean, variance, made_by
 
     @property
     def text(self) -> str:
-        return self._template.format(*(parent.text for parent in self._parents))
+        return self._text
 
     @property
     def short_text(self) -> str:
-        return self._template.format(*(parent.short_text for parent in self._parents))
+        return self._short_text
 
     @property
     def _identity(self) -> tuple[Any, ...]:
-        return type(self), self._template, *(parent._identity for parent in self._parents)
+        return type(self), *self._same
 
     @property
     def bound(self) -> int | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays.base import FOREVER, Delay, Family, Integers, as_floats, number_text
+from latesum.delays.base import Delay, Family, Integers, as_floats, number_text, rounded_up
 from latesum.delays.curves import Curve, Floats
 from latesum.delays.parsing import law, parse
 
@@ -96,149 +94,6 @@ def empirical(observed: Sequence[float]) -> Delay:
     )
 
 
-class Tabulated(Delay):
-    """What `tabulated` makes.
-
-    All numbers are kept to the 12 digits that `text` has. So what is read back is the same delay,
-    and 0.28 days of 25 rounds are 7 rounds, not 7.000000000000001, which would be rounded up to 8.
-    """
-
-    def __init__(
-        self,
-        times: Sequence[float],
-        shares: Sequence[float],
-        tail: float | None = None,
-        bounded: bool = True,
-    ) -> None:
-        if len(times) == 0 or len(times) != len(shares):
-            raise InvalidInput(
-                "a tabulated delay needs as many shares as times, at least one of each; there are "
-                f"{len(times)} times and {len(shares)} shares."
-            )
-        what = "a share that has arrived"
-        kept = [_kept(finite_number(each, what, at_least=0, at_most=1)) for each in shares]
-        self._times = np.array([_kept(finite_number(t, "a time", at_least=0)) for t in times])
-        self._shares = np.array(kept)
-        if (np.diff(self._times) < 0).any() or (np.diff(self._shares) < 0).any():
-            raise InvalidInput("the times and the shares of a tabulated delay must not decrease.")
-        rest = 1 - self._shares[-1]
-        if rest < 1e-12:
-            self._shares[-1], tail = 1.0, None
-        elif tail is None:
-            raise InvalidInput(
-                f"{rest:.1%} of the delays come after the last time {self._times[-1]:g}; say with "
-                "tail=... how much later on average, or let the last share be 1."
-            )
-        if tail is not None:
-            tail = _kept(finite_number(tail, "the mean of the tail", above=0))
-        self._tail = tail
-        if not isinstance(bounded, bool | np.bool_):
-            raise InvalidInput(f"bounded must be True or False, not {bounded!r}.")
-        self._bounded = bool(bounded) and tail is None
-
-    @functools.cached_property
-    def text(self) -> str:  # type: ignore[override]
-        times = ", ".join(map(_written, self._times))
-        shares = ", ".join(map(_written, self._shares))
-        tail = "" if self._tail is None else f", {_written(self._tail)}"
-        promise = "" if self._bounded or self._tail is not None else ", bounded=False"
-        return f"tabulated([{times}], [{shares}]{tail}{promise})"
-
-    @property
-    def short_text(self) -> str:
-        if len(self._times) <= 4:
-            return self.text
-        return f"tabulated({len(self._times)} points, mean {self.mean:.6g})"
-
-    @property
-    def bound(self) -> int | None:
-        return math.ceil(float(self._times[-1])) if self._bounded else None
-
-    @classmethod
-    def from_curve(cls, curve: Curve, rounds_per_unit: float) -> Tabulated:
-        """The delay in rounds of a curve: every point of it, so that nothing of it changes.
-
-        It has a bound if the largest delay is known; the largest that was seen is none.
-        """
-        whole = curve.completed
-        tail = None if whole.tail is None or whole.unseen < 1e-12 else float(whole.tail)
-        return cls(
-            (whole.times * rounds_per_unit).tolist(),
-            np.clip(1 - whole.surviving, 0.0, 1.0).tolist(),
-            None if tail is None else tail * rounds_per_unit,
-            bounded=curve.largest is not None,
-        )
-
-    @functools.cached_property
-    def curve(self) -> Curve:
-        """The law on the real line that gives this delay when rounded up."""
-        times = self._times if self._tail else np.minimum(self._times, self._last)
-        return Curve(times, 1 - self._shares, self._tail)
-
-    def scaled(self, factor: float) -> Tabulated:
-        """The same with all times multiplied.
-
-        >>> Tabulated([2, 2, 10], [0, 0.5, 1]).scaled(1.5)
-        delays.tabulated([3, 3, 15], [0, 0.5, 1])
-        """
-        tail = None if self._tail is None else self._tail * factor
-        times = (self._times * factor).tolist()
-        return Tabulated(times, self._shares.tolist(), tail, self._bounded)
-
-    @functools.cached_property
-    def _last(self) -> float:
-        """When the last of what the table shows arrives; the bound may be later."""
-        return float(self._times[np.searchsorted(self._shares, self._shares[-1])])
-
-    def survival(self, k: ArrayLike) -> Floats:
-        return self.curve.survival(as_floats(k))
-
-    def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        return self._at(rng.random(count), np.array(-1.0), rng)
-
-    def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
-        arrived = 1 - self.survival(k)
-        drawn = self._at(arrived + (1 - arrived) * rng.random(len(k)), as_floats(k), rng)
-        return np.maximum(drawn, k + 1)  # rounding must not bring back what has passed
-
-    def _at(self, levels: Floats, beyond: Floats, rng: np.random.Generator) -> Integers:
-        """The delays at these levels of the distribution function; in the tail, drawn again."""
-        times = np.interp(levels, self._shares, np.minimum(self._times, self._last))
-        if self._shares[0] > 0:  # what has arrived by the first time arrived then
-            times = np.where(levels < self._shares[0], self._times[0], times)
-        if self._tail is not None:
-            late = levels >= self._shares[-1]
-            start = np.broadcast_to(np.maximum(self._times[-1], beyond), levels.shape)[late]
-            times[late] = start + rng.exponential(self._tail, int(late.sum()))
-        whole: Integers = np.minimum(np.ceil(times), float(FOREVER)).astype(np.int64)
-        return whole
-
-    @functools.cached_property
-    def _moments(self) -> tuple[float, float]:
-        # Sums over k of P(delay > k) and of (2k + 1) P(delay > k), piece by piece: on the whole
-        # numbers of a straight line P(delay > k) is start + slope * j with j = 0, ..., count - 1.
-        surviving = 1 - self._shares
-        knots = np.append(0.0, self._times)
-        before, after = np.append(1.0, surviving[:-1]), np.append(1.0, surviving[1:])
-        whole, width = np.ceil(knots), np.diff(knots)
-        begin, count = whole[:-1], np.diff(whole)
-        slope = np.divide(after - before, width, out=np.zeros_like(width), where=width > 0)
-        start = before + slope * (begin - knots[:-1])
-        triangle = count * (count - 1) / 2
-        plain = count * start + slope * triangle
-        weighted = start * triangle + slope * triangle * (2 * count - 1) / 3
-        first = float(plain.sum())
-        second = float(((2 * begin + 1) * plain + 2 * weighted).sum())
-        if self._tail is not None:
-            fallen = -math.expm1(-1 / self._tail)  # per round
-            begin_tail = float(whole[-1])
-            start_tail = float(self.survival(begin_tail))
-            first += start_tail / fallen
-            second += (2 * begin_tail + 1) * start_tail / fallen
-            second += 2 * start_tail * (1 - fallen) / fallen**2
-        return first, max(second - first**2, 0.0)
-
-
 @law
 def tabulated(
     times: Sequence[float],
@@ -249,6 +104,8 @@ def tabulated(
     """Tabulated: by `times[i]` the share `shares[i]` has arrived, with straight lines between.
 
     Times are in rounds and need not be whole: delays are rounded up. A time given twice is a jump.
+    All numbers are kept to the 12 digits that the text has. So what is read back is the same delay,
+    and 0.28 days of 25 rounds are 7 rounds, not 7.000000000000001, which would be rounded up to 8.
 
     Args:
         tail: If the last share is below 1, the rest comes exponentially later with this mean.
@@ -258,7 +115,104 @@ def tabulated(
     >>> tabulated([0, 100], [0, 1]).mean, tabulated([30, 30], [0, 1]).bound
     (50.5, 30)
     """
-    return Tabulated(times, shares, tail, bounded)
+    if len(times) == 0 or len(times) != len(shares):
+        raise InvalidInput(
+            "a tabulated delay needs as many shares as times, at least one of each; there are "
+            f"{len(times)} times and {len(shares)} shares."
+        )
+    what = "a share that has arrived"
+    arrived = np.array([_kept(finite_number(s, what, at_least=0, at_most=1)) for s in shares])
+    at = np.array([_kept(finite_number(t, "a time", at_least=0)) for t in times])
+    if (np.diff(at) < 0).any() or (np.diff(arrived) < 0).any():
+        raise InvalidInput("the times and the shares of a tabulated delay must not decrease.")
+    rest = 1 - arrived[-1]
+    if rest < 1e-12:
+        arrived[-1], tail = 1.0, None
+    elif tail is None:
+        raise InvalidInput(
+            f"{rest:.1%} of the delays come after the last time {at[-1]:g}; say with "
+            "tail=... how much later on average, or let the last share be 1."
+        )
+    if tail is not None:
+        tail = _kept(finite_number(tail, "the mean of the tail", above=0))
+    if not isinstance(bounded, bool | np.bool_):
+        raise InvalidInput(f"bounded must be True or False, not {bounded!r}.")
+    lists = ", ".join(f"[{', '.join(map(_written, each))}]" for each in (at, arrived))
+    last = f", {_written(tail)}" if tail is not None else "" if bounded else ", bounded=False"
+    mean, variance = _moments(at, arrived, tail)
+    # When the last of what the table shows arrives; the bound may be later.
+    up_to = np.minimum(at, at[np.searchsorted(arrived, arrived[-1])])
+    curve = Curve(at if tail else up_to, 1 - arrived, tail)
+
+    def at_levels(levels: Floats, beyond: Floats, rng: np.random.Generator) -> Integers:
+        """The delays at these levels of the distribution function; in the tail, drawn again."""
+        drawn = np.interp(levels, arrived, up_to)
+        if arrived[0] > 0:  # what has arrived by the first time arrived then
+            drawn = np.where(levels < arrived[0], at[0], drawn)
+        if tail is not None:
+            late = levels >= arrived[-1]
+            start = np.broadcast_to(np.maximum(at[-1], beyond), levels.shape)[late]
+            drawn[late] = start + rng.exponential(tail, int(late.sum()))
+        return rounded_up(drawn)
+
+    def draw_beyond(k: Integers, rng: np.random.Generator) -> Integers:
+        passed = 1 - curve.survival(as_floats(k))
+        drawn = at_levels(passed + (1 - passed) * rng.random(len(k)), as_floats(k), rng)
+        return np.maximum(drawn, k + 1)  # rounding must not bring back what has passed
+
+    return Family(
+        f"tabulated({lists}{last})",
+        curve.survival,
+        lambda count, rng: at_levels(rng.random(count), np.array(-1.0), rng),
+        bound=math.ceil(float(at[-1])) if bounded and tail is None else None,
+        mean=mean,
+        variance=variance,
+        draw_beyond=draw_beyond,
+        short_text=f"tabulated({len(at)} points, mean {mean:.6g})" if len(at) > 4 else None,
+    )
+
+
+def from_curve(curve: Curve, rounds_per_unit: float) -> Delay:
+    """The delay in rounds of a curve: every point of it, so that nothing of it changes.
+
+    It has a bound if the largest delay is known; the largest that was seen is none.
+    """
+    whole = curve.completed
+    tail = None if whole.tail is None or whole.unseen < 1e-12 else float(whole.tail)
+    return tabulated(
+        (whole.times * rounds_per_unit).tolist(),
+        np.clip(1 - whole.surviving, 0.0, 1.0).tolist(),
+        None if tail is None else tail * rounds_per_unit,
+        bounded=curve.largest is not None,
+    )
+
+
+def _moments(times: Floats, arrived: Floats, tail: float | None) -> tuple[float, float]:
+    """The mean and the variance of a table.
+
+    They are sums over k of P(delay > k) and of (2k + 1) P(delay > k), piece by piece: on the whole
+    numbers of a straight line P(delay > k) is start + slope * j with j = 0, ..., count - 1.
+    """
+    surviving = 1 - arrived
+    knots = np.append(0.0, times)
+    before, after = np.append(1.0, surviving[:-1]), np.append(1.0, surviving[1:])
+    whole, width = np.ceil(knots), np.diff(knots)
+    begin, count = whole[:-1], np.diff(whole)
+    slope = np.divide(after - before, width, out=np.zeros_like(width), where=width > 0)
+    start = before + slope * (begin - knots[:-1])
+    triangle = count * (count - 1) / 2
+    plain = count * start + slope * triangle
+    weighted = start * triangle + slope * triangle * (2 * count - 1) / 3
+    first = float(plain.sum())
+    second = float(((2 * begin + 1) * plain + 2 * weighted).sum())
+    if tail is not None:
+        fallen = -math.expm1(-1 / tail)  # per round
+        begin_tail = float(whole[-1])
+        start_tail = float(surviving[-1] * np.exp(-(begin_tail - times[-1]) / tail))
+        first += start_tail / fallen
+        second += (2 * begin_tail + 1) * start_tail / fallen
+        second += 2 * start_tail * (1 - fallen) / fallen**2
+    return first, max(second - first**2, 0.0)
 
 
 def _written(value: float) -> str:

@@ -7,17 +7,13 @@ import math
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays.base import FOREVER, Delay, Family, Integers, as_floats, number_text
+from latesum.delays.base import Delay, Family, Integers, as_floats, number_text, rounded_up
 from latesum.delays.curves import Floats
 from latesum.delays.parsing import law
 
 
 def _text(name: str, *parameters: float) -> str:
     return f"{name}({', '.join(map(number_text, parameters))})"
-
-
-def _rounded_up(values: Floats) -> Integers:
-    return np.minimum(np.ceil(values), float(FOREVER)).astype(np.int64)
 
 
 def _between(low: int, high: int, text: str) -> Delay:
@@ -143,7 +139,7 @@ def exponential(mean: float) -> Delay:
     mean = finite_number(mean, "the mean of an exponential delay", above=0)
 
     def draw(count: int, rng: np.random.Generator) -> Integers:
-        return _rounded_up(rng.exponential(mean, count))
+        return rounded_up(rng.exponential(mean, count))
 
     return Family(
         _text("exponential", mean),
@@ -173,7 +169,7 @@ def half_normal(location: float, sd: float) -> Delay:
     return Family(
         _text("half_normal", location, sd),
         survival,
-        lambda n, rng: _rounded_up(location + sd * np.abs(rng.standard_normal(n))),
+        lambda n, rng: rounded_up(location + sd * np.abs(rng.standard_normal(n))),
     )
 
 
@@ -201,7 +197,7 @@ def truncated_normal(location: float, sd: float) -> Delay:
         from scipy.special import ndtr, ndtri
 
         above = (1.0 - rng.random(count)) * ndtr(location / sd)
-        return _rounded_up(np.maximum(location - sd * ndtri(above), 0.0))
+        return rounded_up(np.maximum(location - sd * ndtri(above), 0.0))
 
     return Family(_text("truncated_normal", location, sd), survival, draw)
 
@@ -223,7 +219,7 @@ def pareto(shape: float, mean: float) -> Delay:
     return Family(
         _text("pareto", shape, mean),
         lambda k: as_floats((1 + np.maximum(k, 0.0) / scale) ** -shape),
-        lambda count, rng: _rounded_up(scale * rng.pareto(shape, count)),
+        lambda count, rng: rounded_up(scale * rng.pareto(shape, count)),
         # Given more than k, the rest is Pareto again, with its scale grown by k.
-        draw_beyond=lambda k, rng: _rounded_up(k + (scale + k) * rng.pareto(shape, len(k))),
+        draw_beyond=lambda k, rng: rounded_up(k + (scale + k) * rng.pareto(shape, len(k))),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from latesum import _durations, delays
 from latesum._checks import InvalidInput
 from latesum.delays import Delay
-from latesum.delays.composite import Tabulated
+from latesum.delays.composite import from_curve
 from latesum.delays.curves import Curve, exponential_pieces
 from latesum.delays.fitting import FittedDelay
 from latesum.delays.fitting.result import MAX_UNSEEN
@@ -162,7 +162,7 @@ class Lateness:
         """The delay in rounds, `factor` times as long."""
         scale = rounds_per_hour * factor
         if isinstance(self._source, Curve):
-            return Tabulated.from_curve(self._source, scale)
+            return from_curve(self._source, scale)
         written = _INSIDE.sub(lambda match: _rounds(match, scale), self._source)
         return delays.parse(written)
 

@@ -189,5 +189,5 @@ def _is_good(run: Run, within: float) -> list[bool]:
     calendar = getattr(run.problem, "calendar", None)
     gaps = run.problem.gaps
     if calendar is not None and calendar.drift_to is not None:
-        gaps = run.problem.gaps_at(run.horizon - 1)  # type: ignore[attr-defined]
+        gaps = run.problem.gaps_at(run.horizon - 1)
     return [gap < within - 1e-12 or gap <= 1e-12 for gap in gaps]

@@ -16,7 +16,7 @@ from latesum.delays import Delay
 from latesum.delays.base import MAX_TABLE, Integers
 from latesum.simulation.problem import Problem
 from latesum.simulation.rewards import Floats, Reward
-from latesum.simulation.world import RewardSource, World
+from latesum.simulation.world import World
 
 Parts = int | Literal["spread"]
 
@@ -69,14 +69,13 @@ class CompositeWorld(World):
 
     def __init__(self, problem: CompositeProblem, rng: np.random.Generator, **start: Any) -> None:
         self._parts = problem.parts
-        super().__init__(problem._sources, rng, **start)
+        super().__init__(problem.arms, problem.delays, rng, **start)
 
-    def _send(self, source: RewardSource, rounds: int) -> float:
+    def _send(self, reward: Reward, delay: Delay, rounds: int) -> float:
         arrived = self._take_carried(rounds)
-        last = min(rounds, source.table.spread)
-        rewards = source.reward.draw(last, self._rng)
-        arrived += self._arrive(rewards, source.delay)
-        return float(arrived + source.reward.draw_sum(rounds - last, self._rng))
+        last = min(rounds, delay.table.spread)
+        arrived += self._arrive(reward.draw(last, self._rng), delay)
+        return arrived + reward.draw_sum(rounds - last, self._rng)
 
     def _arrive(self, rewards: Floats, delay: Delay) -> float:
         """What has arrived of rewards earned 0, 1, ... rounds before now; the rest is carried."""
@@ -97,17 +96,17 @@ class CompositeWorld(World):
         return arrived / int(self._parts)
 
     def play_rounds(self, arm: int, rounds: int) -> Floats:
-        source, rounds = self._check(arm, rounds)
+        reward, delay, rounds = self._check(arm, rounds)
         largest = len(self._carry)
         seen = np.zeros(rounds + largest)
         seen[:largest] = self._carry
-        rewards = source.reward.draw(rounds, self._rng)
+        rewards = reward.draw(rounds, self._rng)
         if self._parts == "spread":
-            for after, share in enumerate(source.delay.pmf(np.arange(source.table.spread + 1))):
+            for after, share in enumerate(delay.pmf(np.arange(delay.table.spread + 1))):
                 seen[after : after + rounds] += share * rewards
         else:
             for _ in range(int(self._parts)):
-                arrivals = np.arange(rounds) + source.delay.draw(rounds, self._rng)
+                arrivals = np.arange(rounds) + delay.draw(rounds, self._rng)
                 np.add.at(seen, arrivals, rewards / int(self._parts))
         self._carry = seen[rounds:].copy()
         self.rounds_played += rounds

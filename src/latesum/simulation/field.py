@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._checks import InvalidInput, finite_number, shortened, whole_number
 from latesum.delays import Delay
 from latesum.delays.base import Integers
 from latesum.simulation.problem import Problem
 from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
-from latesum.simulation.world import RewardSource, World
+from latesum.simulation.world import World
 
 #: A working week and a quieter week-end, with an average of 1: the pattern to try when the real one
 #: is not known.
@@ -104,17 +104,6 @@ class Calendar:
         result: Floats = np.concatenate([np.zeros((1, len(means))), np.cumsum(gaps, axis=0)])
         return result
 
-    @property
-    def text(self) -> str:
-        """The calendar in a few words."""
-        low, high, parts = min(self.factors), max(self.factors), []
-        if len(self.factors) > 1:
-            cycle = f"in cycles of {len(self.factors)} steps"
-            parts.append(f"rates vary by {low:g} to {high:g} {cycle}")
-        if self.drift_to is not None:
-            parts.append(f"means drift to {list(self.drift_to)} over {self.drift_over:,} rounds")
-        return f"steps of {self.step:,} rounds: " + (" and ".join(parts) or "no change")
-
 
 @dataclass(frozen=True)
 class Background:
@@ -148,12 +137,6 @@ class Background:
             return float(rng.poisson(self.mean * rounds))
         return float(self.mean * rounds + self.sd * np.sqrt(rounds) * rng.standard_normal())
 
-    @property
-    def text(self) -> str:
-        """The background in a few words."""
-        law = "counts" if self.counts else f"sd {self.sd:g}"
-        return f"background of {self.mean:g} per round ({law})"
-
 
 @dataclass(frozen=True)
 class Reporting:
@@ -169,8 +152,8 @@ class Reporting:
         summed: Whether only their sum is reported; this is of use only where one option was played
             in all of them.
 
-    >>> Reporting(missing=0.05, together=24).text
-    'totals missing in 5% of buckets, reported 24 buckets at once'
+    >>> Reporting(missing=0.05, together=24).is_missing(np.random.default_rng(1))
+    False
     """
 
     missing: float = 0.0
@@ -200,16 +183,6 @@ class Reporting:
     def noisy(self, total: float, rng: np.random.Generator) -> float:
         """A total with the noise of its report."""
         return total + float(rng.laplace(0.0, self.noise)) if self.noise else total
-
-    @property
-    def text(self) -> str:
-        """The reporting in a few words."""
-        manner = "in one sum" if self.summed else "at once"
-        parts = [f"missing in {self.missing:.0%} of buckets"] * (self.missing > 0)
-        parts += [f"with Laplace noise of scale {self.noise:g}"] * (self.noise > 0)
-        parts += [f"restated after {self.final_after} buckets"] * (self.final_after > 0)
-        parts += [f"reported {self.together} buckets {manner}"] * (self.together > 1)
-        return "totals " + (", ".join(parts) or "as they are")
 
 
 @dataclass(frozen=True)
@@ -293,7 +266,7 @@ class FieldProblem(Problem):
     ) -> None:
         super().__init__(arms, delay)
         self.calendar, self.background, self.reporting = calendar, background, reporting
-        self._sources_by_means: dict[tuple[float, ...], tuple[RewardSource, ...]] = {}
+        self._rewards_by_means: dict[tuple[float, ...], tuple[Reward, ...]] = {}
         if calendar is None:
             return
         drift_to = self.means if calendar.drift_to is None else calendar.drift_to
@@ -314,7 +287,7 @@ class FieldProblem(Problem):
         """The same arms, with their delays and drifts, in another order."""
         result = super().permuted(order)
         assert isinstance(result, FieldProblem)
-        result._sources_by_means = {}
+        result._rewards_by_means = {}
         if self.calendar is not None and self.calendar.drift_to is not None:
             drift_to = tuple(self.calendar.drift_to[arm] for arm in order)
             result.calendar = replace(self.calendar, drift_to=drift_to)
@@ -324,14 +297,10 @@ class FieldProblem(Problem):
         return FieldWorld(self, rng, **start)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
-        """How far each arm is below the best after `rounds` rounds."""
         if self.calendar is None:
             return self.gaps
         means = self.calendar.means_at(self.means, step=rounds // self.calendar.step)
         return tuple(round(max(means) - mean, 15) for mean in means)
-
-    def is_best(self, arm: int, rounds: int) -> bool:
-        return self.gaps_at(max(rounds - 1, 0))[arm] == 0
 
     def lost_by(self, arm: int, rounds: Integers) -> Floats:
         if self.calendar is None:
@@ -343,20 +312,21 @@ class FieldProblem(Problem):
         table = self.calendar.cumulative_gaps(self.means, steps)[:, arm]
         return np.interp(rounds, np.arange(steps + 1) * step, table)
 
-    def sources_at(self, step: int) -> tuple[RewardSource, ...]:
-        """What playing each arm needs in a step of the calendar."""
+    def rewards_at(self, step: int) -> tuple[Reward, ...]:
+        """The reward of each arm in a step of the calendar."""
         if self.calendar is None:
-            return self._sources
+            return self.arms
         means = self.calendar.means_at(self.means, step=step)
-        if means not in self._sources_by_means:
-            rewards = [with_mean(arm, mean) for arm, mean in zip(self.arms, means, strict=True)]
-            self._sources_by_means[means] = Problem(rewards, self.delays)._sources
-        return self._sources_by_means[means]
+        if means not in self._rewards_by_means:
+            self._rewards_by_means[means] = tuple(map(with_mean, self.arms, means))
+        return self._rewards_by_means[means]
 
     def __repr__(self) -> str:
         parts = [super().__repr__().replace("Problem", "FieldProblem", 1)[:-1]]
-        parts += [part.text for part in (self.calendar, self.background, self.reporting) if part]
-        return "; ".join(parts) + ")"
+        for name in ("calendar", "background", "reporting"):
+            if part := getattr(self, name):
+                parts.append(f"{name}={shortened(repr(part), 80)}")
+        return ", ".join(parts) + ")"
 
 
 class FieldWorld(World):
@@ -364,10 +334,10 @@ class FieldWorld(World):
 
     def __init__(self, problem: FieldProblem, rng: np.random.Generator, **start: Any) -> None:
         self._problem = problem
-        super().__init__(problem._sources, rng, **start)
+        super().__init__(problem.arms, problem.delays, rng, **start)
 
     def play(self, arm: int, rounds: int) -> float:
-        _, rounds = self._check(arm, rounds)
+        *_, rounds = self._check(arm, rounds)
         total, remaining = 0.0, rounds
         while remaining:
             segment = self._enter_step(remaining)
@@ -379,7 +349,7 @@ class FieldWorld(World):
         return total
 
     def play_rounds(self, arm: int, rounds: int) -> Floats:
-        _, rounds = self._check(arm, rounds)
+        *_, rounds = self._check(arm, rounds)
         seen, remaining = [np.zeros(0)], rounds
         while remaining:
             segment = self._enter_step(remaining)
@@ -397,7 +367,7 @@ class FieldWorld(World):
         if calendar is None:
             return rounds
         number, past = divmod(self.rounds_played, calendar.step)
-        self._sources = self._problem.sources_at(number)
+        self._rewards = self._problem.rewards_at(number)
         return min(rounds, calendar.step - past)
 
     def _earned_before(self, what: Reward | int, ages: Integers) -> Floats:
@@ -408,7 +378,7 @@ class FieldWorld(World):
         steps = (self.rounds_played - 1 - ages) // calendar.step
         for step in np.unique(steps):
             if isinstance(what, int):
-                reward = self._problem.sources_at(int(step))[what].reward
+                reward = self._problem.rewards_at(int(step))[what]
             else:
                 factor = calendar.factors[int(step) % len(calendar.factors)]
                 reward = with_mean(what, what.mean * factor)

@@ -60,7 +60,7 @@ def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
 
 
 @compiled
-def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
+def spill_rewards(carry, rounds, uniforms, rewards, cdf, guide, beyond):
     """The same for any rewards, drawn beforehand."""
     arrived = take_arrivals(carry, rounds)
     late = 0

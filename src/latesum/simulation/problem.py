@@ -14,7 +14,7 @@ from latesum._checks import InvalidInput, whole_number
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers
 from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
-from latesum.simulation.world import RewardSource, World
+from latesum.simulation.world import World
 
 
 class Problem:
@@ -84,9 +84,13 @@ class Problem:
         """Whether the means change over time."""
         return False
 
+    def gaps_at(self, rounds: int) -> tuple[float, ...]:
+        """How far each arm's mean is below the best after `rounds` rounds."""
+        return self.gaps
+
     def is_best(self, arm: int, rounds: int) -> bool:
         """Whether no arm is better in the last of `rounds` rounds."""
-        return self.gaps[arm] == 0
+        return self.gaps_at(max(rounds - 1, 0))[arm] == 0
 
     def permuted(self, order: Sequence[int]) -> Problem:
         """The same arms and delays in another order: arm `j` is now arm `order[j]` of this.
@@ -101,7 +105,7 @@ class Problem:
                 f"an order names each of the arms 0 to {self.n_arms - 1} once, and {arms} does not."
             )
         result = copy.copy(self)
-        for cached in ("means", "best", "gaps", "gaps_by_arm", "_sources"):
+        for cached in ("means", "best", "gaps", "gaps_by_arm"):
             vars(result).pop(cached, None)
         result.arms = tuple(self.arms[arm] for arm in arms)
         result.delays = tuple(self.delays[arm] for arm in arms)
@@ -141,7 +145,7 @@ class Problem:
         return self._world(rng, status_quo=status_quo, at=at)
 
     def _world(self, rng: np.random.Generator, **start: Any) -> World:
-        return World(self._sources, rng, **start)
+        return World(self.arms, self.delays, rng, **start)
 
     def __repr__(self) -> str:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
@@ -161,7 +165,3 @@ class Problem:
                 f"{delay.mean:.4g}",
             )
         return _render.heading(repr(self)) + _render.table(table)
-
-    @functools.cached_property
-    def _sources(self) -> tuple[RewardSource, ...]:
-        return tuple(map(RewardSource.of, self.arms, self.delays))

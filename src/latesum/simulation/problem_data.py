@@ -50,7 +50,7 @@ def problem_from(data: Mapping[str, Any] | str) -> Any:
     """The opposite of `problem_data`; a calendar may be weekly, by `rounds_per_day`.
 
     >>> problem_from({"arms": [0.5, 0.6], "delay": "poisson(3)", "background": {"mean": 0.1}})
-    FieldProblem([0.5, 0.6], 'poisson(3)'; background of 0.1 per round (sd 0))
+    FieldProblem([0.5, 0.6], 'poisson(3)', background=Background(mean=0.1, sd=0.0, counts=False))
     """
     if isinstance(data, str):
         return data

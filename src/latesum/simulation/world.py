@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import functools
 import statistics
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.delays import Delay
-from latesum.delays.base import Integers, Table
+from latesum.delays.base import Integers
 from latesum.simulation.cohorts import Cohorts, InFlight
 from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
 
@@ -36,23 +37,6 @@ def _kernels() -> Any:
     return kernels
 
 
-class RewardSource(NamedTuple):
-    """What playing one arm needs, looked up once."""
-
-    reward: Reward
-    bernoulli_mean: float | None
-    delay: Delay
-    table: Table
-    long: bool  # its plays are kept in cohorts
-
-    @classmethod
-    def of(cls, reward: Reward, delay: Delay) -> RewardSource:
-        """That of one arm."""
-        mean = reward.mean if isinstance(reward, Bernoulli) else None
-        long = len(delay.table.tail) > 0 and not delay.fits_table()
-        return cls(reward, mean, delay, delay.table, long)
-
-
 class World:
     """One realization of a problem: what is still in flight, and the rounds played so far.
 
@@ -61,14 +45,16 @@ class World:
 
     def __init__(
         self,
-        sources: tuple[RewardSource, ...],
+        rewards: Sequence[Reward],
+        delays: Sequence[Delay],
         rng: np.random.Generator,
         *,
         status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> None:
-        self._sources, self._rng, self.rounds_played = sources, rng, at
-        size = max((each.table.spread for each in sources if not each.long), default=0)
+        self._rewards, self._delays = rewards, delays
+        self._rng, self.rounds_played = rng, at
+        size = max((each.table.spread for each in delays if not each.is_long), default=0)
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_in_flight`, and
         #: what is due in a round that need not be known yet is in a cohort.
         self._carry = np.zeros(size)
@@ -91,16 +77,17 @@ class World:
 
     def play(self, arm: int, rounds: int) -> float:
         """Play `arm` for `rounds` rounds and return the total that arrives during them."""
-        source, rounds = self._check(arm, rounds)
+        reward, delay, rounds = self._check(arm, rounds)
         if rounds == 0:
             return 0.0
         self.rounds_played += rounds
-        arrived = self._send_long(source, rounds) if source.long else self._send(source, rounds)
+        send = self._send_long if delay.is_long else self._send
+        arrived = send(reward, delay, rounds)
         counted = 0.0
-        for cohorts, reward in self._cohorts.values():
+        for cohorts, paid in self._cohorts.values():
             count, later = cohorts.move_to(self.rounds_played, self._rng)
-            self._postpone(later, reward)
-            counted += count if reward is None else reward.draw_sum(count, self._rng)
+            self._postpone(later, paid)
+            counted += count if paid is None else paid.draw_sum(count, self._rng)
         return float(arrived + counted + self._in_flight.take(self.rounds_played))
 
     def play_rounds(self, arm: int, rounds: int) -> Floats:
@@ -108,9 +95,9 @@ class World:
 
         Every play is drawn by itself: slow, plain, and what `play` is tested against.
         """
-        source, rounds = self._check(arm, rounds)
-        for cohorts, reward in self._cohorts.values():
-            self._postpone(cohorts.resolve(self._rng), reward)
+        reward, delay, rounds = self._check(arm, rounds)
+        for cohorts, paid in self._cohorts.values():
+            self._postpone(cohorts.resolve(self._rng), paid)
         start, due = self.rounds_played, min(rounds, len(self._carry))
         seen = np.zeros(rounds)
         seen[:due] = self._carry[:due]
@@ -118,50 +105,47 @@ class World:
         self.rounds_played += rounds
         arrivals, rewards = self._in_flight.take_each(self.rounds_played)
         np.add.at(seen, arrivals - start - 1, rewards)
-        rewards = source.reward.draw(rounds, self._rng)
-        arrivals = np.arange(rounds) + source.delay.draw(rounds, self._rng)
+        rewards = reward.draw(rounds, self._rng)
+        arrivals = np.arange(rounds) + delay.draw(rounds, self._rng)
         inside = arrivals < rounds
         np.add.at(seen, arrivals[inside], rewards[inside])
         self._carry_on(arrivals[~inside] - rounds + 1, rewards[~inside])
         return seen
 
-    def _send(self, source: RewardSource, rounds: int) -> float:
+    def _send(self, reward: Reward, delay: Delay, rounds: int) -> float:
         """What arrives of a block that was just played, and of what was due in the next rounds.
 
         Only the last plays can spill over the end, up to the largest delay of the table: these are
         drawn one by one.
         """
-        rng, table, mean = self._rng, source.table, source.bernoulli_mean
+        rng, table = self._rng, delay.table
         one_by_one = min(rounds, table.spread)
         uniforms = rng.random(one_by_one)
-        law, rewards = (table.cdf, table.guide, self._beyond), None
-        if mean is not None:
-            arrived, late = _kernels().spill_bernoulli(self._carry, rounds, uniforms, mean, *law)
+        law = (table.cdf, table.guide, self._beyond)
+        paid: Any  # the mean, or the rewards
+        if isinstance(reward, Bernoulli):
+            spill, paid = _kernels().spill_bernoulli, reward.mean
         else:
-            rewards = source.reward.draw(one_by_one, rng)
-            arrived, late = _kernels().spill_rewards(self._carry, rounds, rewards, uniforms, *law)
+            spill, paid = _kernels().spill_rewards, reward.draw(one_by_one, rng)
+        arrived, late = spill(self._carry, rounds, uniforms, paid, *law)
         if late:
             ages = self._beyond[:late].copy()
-            waits = source.delay.draw_beyond(np.full(late, table.spread), rng) - ages
-            paid = np.ones(late) if rewards is None else rewards[ages]
-            self._in_flight.add(self.rounds_played + waits, paid)
+            waits = delay.draw_beyond(np.full(late, table.spread), rng) - ages
+            earned = np.ones(late) if isinstance(reward, Bernoulli) else paid[ages]
+            self._in_flight.add(self.rounds_played + waits, earned)
         rest = rounds - one_by_one
         if rest and len(table.tail):
-            looked_at, total = self._play_far_tail(source, rounds)
+            looked_at, total = self._play_far_tail(reward, delay, rounds)
             rest -= looked_at
             arrived += total
-        if rest:
-            arrived += (
-                source.reward.draw_sum(rest, rng) if mean is None else rng.binomial(rest, mean)
-            )
-        return float(arrived)
+        return float(arrived + (reward.draw_sum(rest, rng) if rest else 0.0))
 
-    def _play_far_tail(self, source: RewardSource, rounds: int) -> tuple[int, float]:
+    def _play_far_tail(self, reward: Reward, delay: Delay, rounds: int) -> tuple[int, float]:
         """The plays further from the end than the table's spread whose delay is very long.
 
         Returns how many were looked at one by one, and what of them arrives in the block.
         """
-        rng, table = self._rng, source.table
+        rng, table = self._rng, delay.table
         far = rounds - table.spread
         if far * table.tail[0] < 1:  # so few that one block will do
             starts, ends = np.array([table.spread]), np.array([rounds])
@@ -177,13 +161,13 @@ class World:
         ages = np.concatenate(
             [_some(*each, rng) for each in zip(starts, ends, counts, strict=True)]
         )
-        waits = source.delay.draw_beyond(np.repeat(starts, counts), rng) - ages
-        rewards = source.reward.draw(looked_at, rng)
+        waits = delay.draw_beyond(np.repeat(starts, counts), rng) - ages
+        rewards = reward.draw(looked_at, rng)
         later = waits > 0
         self._in_flight.add(self.rounds_played + waits[later], rewards[later])
         return looked_at, float(rewards[~later].sum())
 
-    def _send_long(self, source: RewardSource, rounds: int) -> float:
+    def _send_long(self, reward: Reward, delay: Delay, rounds: int) -> float:
         """As `_send` where delays are longer than a table: the plays are kept in cohorts.
 
         Where few plays pay, these are drawn one by one: what arrives in the block is due with all
@@ -191,18 +175,17 @@ class World:
         """
         arrived = self._take_carried(rounds)
         # One for all rewards of 1 that have this delay, or for all rewards of this kind.
-        reward = None if source.bernoulli_mean is not None else source.reward
-        key = (id(source.delay), id(reward))
+        mean, paid = (reward.mean, None) if isinstance(reward, Bernoulli) else (1.0, reward)
+        key = (id(delay), id(paid))
         if key not in self._cohorts:
-            self._cohorts[key] = (Cohorts(source.delay), reward)
-        mean = 1.0 if source.bernoulli_mean is None else source.bernoulli_mean
+            self._cohorts[key] = (Cohorts(delay), paid)
         rng, end = self._rng, self.rounds_played
         if mean * rounds > _MAX_DRAWN:
             self._cohorts[key][0].send(end, rounds, mean, rng)
         else:
             plays = _some(0, rounds, int(rng.binomial(rounds, mean)), rng)
-            arrivals = end - rounds + 1 + plays + source.delay.draw(len(plays), rng)
-            self._postpone(arrivals, reward)
+            arrivals = end - rounds + 1 + plays + delay.draw(len(plays), rng)
+            self._postpone(arrivals, paid)
         return arrived
 
     def _take_carried(self, rounds: int) -> float:
@@ -244,10 +227,10 @@ class World:
         """What ran before, an arm or a reward, and how late its rewards come."""
         what: Reward | int
         if isinstance(status_quo, int) and not isinstance(status_quo, bool):
-            what, delay = status_quo, self._check(status_quo, 0)[0].delay
+            what, delay = status_quo, self._check(status_quo, 0)[1]
         else:  # what is no arm has the delay that most arms have
             what = as_reward(status_quo)
-            delay = statistics.mode(each.delay for each in self._sources)
+            delay = statistics.mode(self._delays)
         if not np.isfinite(delay.mean):
             raise InvalidInput(
                 f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
@@ -257,14 +240,14 @@ class World:
 
     def _earned_before(self, what: Reward | int, ages: Integers) -> Floats:
         """What an arm or a reward earned in rounds before the start, counted backwards from it."""
-        reward = self._sources[what].reward if isinstance(what, int) else what
+        reward = self._rewards[what] if isinstance(what, int) else what
         return reward.draw(len(ages), self._rng)
 
-    def _check(self, arm: int, rounds: int) -> tuple[RewardSource, int]:
-        arm, last = whole_number(arm, "an arm"), len(self._sources) - 1
+    def _check(self, arm: int, rounds: int) -> tuple[Reward, Delay, int]:
+        arm, last = whole_number(arm, "an arm"), len(self._rewards) - 1
         if arm > last:
             raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {last}.")
-        return self._sources[arm], whole_number(rounds, "rounds")
+        return self._rewards[arm], self._delays[arm], whole_number(rounds, "rounds")
 
 
 def _some(start: int, end: int, count: int, rng: np.random.Generator) -> Integers:

@@ -88,8 +88,7 @@ def fit_triangle(
     wanted = None if largest is None else largest / width
     growth = growth_of(triangle)
     arrived = _arrived(growth)
-    late = clear_steps(arrived, growth)
-    whole = _chains(arrived[None], late, depth, wanted)
+    whole = _chains(arrived[None], growth, depth, wanted)
     tail = None if whole.tail is None or whole.unseen[0] <= 0 else float(np.asarray(whole.tail)[0])
     curve = Curve(whole.times, whole.surviving[0], tail, wanted)
 
@@ -98,17 +97,14 @@ def fit_triangle(
         even = np.full(len(triangle), 1 / len(triangle))
         counts = rng.multinomial(len(triangle), even, number).astype(np.float64)
         drawn = _arrived(_filled(growth_of(triangle, counts), growth, rng))
-        found = _chains(np.concatenate([arrived[None], drawn]), late, depth, wanted, rng)
+        found = _chains(np.concatenate([arrived[None], drawn]), growth, depth, wanted, rng)
         kept = np.flatnonzero(found.unseen <= _MAX_UNSEEN)
         tails = None if found.tail is None else np.asarray(found.tail)[kept]
         return Curve(found.times, found.surviving[kept], tails, wanted)
 
     rows = int(np.isfinite(triangle).sum())
     basis, degrees = f"{rows:,} totals in a reporting triangle", float(len(different) - 1)
-    shares = arrived / (1 + fading(arrived[None], late).beyond[0])
-    error = mean_error(growth, shares[: depth + 1])
-    estimated = Estimated(curve, resample, basis, rows, [], degrees=degrees, formula_error=error)
-    return estimated, width
+    return Estimated(curve, resample, basis, rows, [], degrees=degrees), width
 
 
 def _refuse_repeated(buckets: Floats, lags: NDArray[np.int64], totals: Floats) -> None:
@@ -154,15 +150,15 @@ def _arrived(growth: DevelopmentFactors) -> Floats:
 
 def _chains(
     arrived: Floats,
-    late: GrowthSteps,
+    growth: DevelopmentFactors,
     depth: int,
     largest: float | None,
     rng: np.random.Generator | None = None,
 ) -> Curve:
     """The curves up to the lag `depth`; later lags, which few buckets show, are in the tail."""
-    tail = fading(arrived, late, rng)
-    surviving = np.maximum(1 - arrived / (1 + tail.beyond[:, None]), 0.0)
-    surviving[tail.beyond == 0, -1] = 0.0
+    beyond, beyond_lags = fading(arrived, growth, rng)
+    surviving = np.maximum(1 - arrived / (1 + beyond[:, None]), 0.0)
+    surviving[beyond == 0, -1] = 0.0
     unseen = surviving[:, depth]
     # surviving[l] is the mean of P(delay > x) over x from l to l + 1.
     times, levels = from_averages(surviving[:, :depth], unseen)
@@ -170,7 +166,7 @@ def _chains(
     if largest is not None:
         return Curve(times, levels, None, largest)
     # The tail has the mean of what later lags show and what is beyond them.
-    later = surviving[:, depth:-1].sum(axis=1) + surviving[:, -1] * tail.later
+    later = surviving[:, depth:-1].sum(axis=1) + surviving[:, -1] * beyond_lags
     tails = np.divide(later, unseen, out=np.ones_like(later), where=unseen > 0)
     return Curve(times, levels, np.maximum(tails, 1e-12), largest)
 
@@ -179,7 +175,6 @@ class DevelopmentFactors(NamedTuple):
     """The factor of each step from a lag to the next, and its uncertainty."""
 
     factors: Floats  # the later totals over the earlier ones
-    sigmas: Floats  # Mack's sigma of each step: how much single buckets vary
     errors: Floats  # the standard error of each factor
     buckets: Floats  # the number of buckets that show each step
 
@@ -208,7 +203,7 @@ def growth_of(triangle: Floats, weights: Floats | None = None) -> DevelopmentFac
         shown = np.minimum(np.minimum(fallen, one), two)
         variances[..., step] = np.where(buckets[..., step] == 1, shown, variances[..., step])
     errors = np.sqrt(np.divide(variances, sums, out=np.full(sums.shape, np.nan), where=sums > 0))
-    return DevelopmentFactors(factors, np.sqrt(variances), errors, buckets)
+    return DevelopmentFactors(factors, errors, buckets)
 
 
 def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | None) -> Floats:
@@ -223,43 +218,36 @@ def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | No
     return np.maximum(weights @ squares - 2 * factors * mixed + factors**2 * begun_with, 0.0)
 
 
-def mean_error(growth: DevelopmentFactors, arrived: Floats) -> float | None:
-    """The standard error of the mean delay in buckets, with what comes after the last lag as given.
+def fading(
+    arrived: Floats, growth: DevelopmentFactors, rng: np.random.Generator | None = None
+) -> tuple[Floats, Floats]:
+    """What comes after the last lag, by the last steps; `rng` draws beliefs of the curvature.
 
-    The mean is the sum over lags of 1 - arrived, and arrived at lag l is one over the product of
-    the factors from l on. So the logarithm of factor j moves the mean by the sum of what has
-    arrived up to lag j.
+    `arrived` is the share of the last lag's total at each lag, one row per triangle, the data
+    first. Returns what comes later as a multiple of what has arrived by the last lag, and the sum
+    over the lags from there of the share of it that has not arrived.
     """
-    steps = len(arrived) - 1
-    relative = growth.errors[:steps] / growth.factors[:steps]
-    moved = np.cumsum(arrived[:-1])
-    known = np.isfinite(relative) | (moved == 0)
-    if not known.all():
-        return None
-    return float(np.sqrt((np.where(moved > 0, moved * relative, 0.0) ** 2).sum()))
+    grown = np.diff(arrived, axis=1)
+    last = grown[:, -max(1, grown.shape[1] // 3) :].sum(axis=1)
+    # Unless it is seen to fade, all that is known is that it has not ended.
+    beyond = np.where(last > _STILL_GROWING, 1.0, last)
+    each = np.full(len(arrived), 2.0)
+    starts, ends, errors = clear_steps(arrived[0], growth)
+    if len(starts) >= 2:
+        level, slope, bent = _fitted(arrived, starts, ends, errors, rng)
+        fades = slope < np.log(_SLOWEST)
+        ratio = np.exp(np.where(fades, slope, -1.0))
+        shape = bent / (1 - bent)  # of the generalized Pareto tail with this slope and curvature
+        beyond = np.where(fades, np.exp(level) / (1 - ratio) * (1 + shape), beyond)
+        each = np.where(fades, (1 + shape) / (1 - shape) / (1 - ratio), each)
+    none = last < NO_GROWTH
+    return np.where(none, 0.0, beyond), np.where(none, 0.0, each)
 
 
-class Fading(NamedTuple):
-    """What comes after the last lag, one entry per triangle."""
-
-    beyond: Floats  # as a multiple of what has arrived by the last lag
-    later: Floats  # the sum over the lags from there of the share of it that has not arrived
-
-
-class GrowthSteps(NamedTuple):
-    """The last steps of a triangle, joined until each is clear; the same for all draws."""
-
-    starts: Floats
-    ends: Floats
-    errors: Floats  # relative ones
-
-    @property
-    def middles(self) -> Floats:
-        return (self.starts + self.ends - 1) / 2
-
-
-def clear_steps(arrived: Floats, growth: DevelopmentFactors) -> GrowthSteps:
-    """Which of the last steps to join, and how sure each of the joined ones is."""
+def clear_steps(
+    arrived: Floats, growth: DevelopmentFactors
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """The last steps, joined until each is clear: their starts, ends and relative errors."""
     steps = np.diff(arrived)
     errors = np.nan_to_num(growth.errors / growth.factors, posinf=0.0) * arrived[1:]
     joined: list[tuple[int, int, float, float]] = []  # from, to, growth, its squared error
@@ -274,48 +262,28 @@ def clear_steps(arrived: Floats, growth: DevelopmentFactors) -> GrowthSteps:
         joined.append((first, len(steps), before + grown, more + square))
     late = joined[-max(MIN_STEPS, round(_LATE_SHARE * len(joined))) :]
     starts, ends, heights, squares = np.array(late, dtype=np.float64).reshape(-1, 4).T
-    return GrowthSteps(starts, ends, np.sqrt(squares) / heights)
-
-
-def fading(arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None = None) -> Fading:
-    """What comes after the last lag, by the last steps; `rng` draws beliefs of the curvature.
-
-    `arrived` is the share of the last lag's total at each lag, one row per triangle, the data
-    first.
-    """
-    grown = np.diff(arrived, axis=1)
-    last = grown[:, -max(1, grown.shape[1] // 3) :].sum(axis=1)
-    # Unless it is seen to fade, all that is known is that it has not ended.
-    beyond = np.where(last > _STILL_GROWING, 1.0, last)
-    each = np.full(len(arrived), 2.0)
-    if len(steps.middles) >= 2:
-        level, slope, bent = _fitted(arrived, steps, rng)
-        fades = slope < np.log(_SLOWEST)
-        ratio = np.exp(np.where(fades, slope, -1.0))
-        shape = bent / (1 - bent)  # of the generalized Pareto tail with this slope and curvature
-        beyond = np.where(fades, np.exp(level) / (1 - ratio) * (1 + shape), beyond)
-        each = np.where(fades, (1 + shape) / (1 - shape) / (1 - ratio), each)
-    none = last < NO_GROWTH
-    return Fading(np.where(none, 0.0, beyond), np.where(none, 0.0, each))
+    return starts.astype(np.int64), ends.astype(np.int64), np.sqrt(squares) / heights
 
 
 def _fitted(
-    arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None
+    arrived: Floats,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    errors: Floats,
+    rng: np.random.Generator | None,
 ) -> tuple[Floats, Floats, Floats]:
     """The logarithm of the first step after the last lag, its slope, and curvature / slope^2."""
-    rows, number = len(arrived), len(steps.middles)
-    ends, starts = steps.ends.astype(int), steps.starts.astype(int)
     heights = (arrived[:, ends] - arrived[:, starts]) / (ends - starts)
     # In a draw a step may vanish: it is then a small part of what it is in the data.
     heights = np.log(np.maximum(heights, 0.05 * heights[0]))
-    away = steps.middles - (arrived.shape[1] - 1)
-    weights = 1 / (_SHAPE_ERROR**2 + steps.errors**2)
-    line = np.column_stack([np.ones(number), away])
+    away = (starts + ends - 1) / 2 - (arrived.shape[1] - 1)
+    weights = 1 / (_SHAPE_ERROR**2 + errors**2)
+    line = np.column_stack([np.ones(len(away)), away])
     slope = float(_solved(line, weights, np.zeros((2, 2)), heights[:1], 0.0)[0, 1])
     typical = _CURVATURE * max(slope**2, 1e-6)
-    belief = np.zeros((rows, 1))
+    belief = np.zeros((len(arrived), 1))
     if rng is not None:
-        belief = typical * rng.standard_normal((rows, 1))
+        belief = typical * rng.standard_normal((len(arrived), 1))
     penalty = np.diag([0.0, 0.0, typical**-2])
     found = _solved(np.column_stack([line, away**2 / 2]), weights, penalty, heights, belief)
     slopes = np.minimum(found[:, 1], -1e-9)

@@ -13,7 +13,7 @@ from latesum._checks import InvalidInput, finite_number
 from latesum._extras import figure_class, save
 from latesum._render import TextTable, new_table
 from latesum.delays.base import Delay
-from latesum.delays.composite import Tabulated
+from latesum.delays.composite import from_curve
 from latesum.delays.curves import Curve, Floats
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ class Estimated(NamedTuple):
     #: Of buckets that are drawn again: the degrees of freedom of Student's t, by which limits are
     #: wider than the resampled ones; those of the mean may be at unlike distances.
     degrees: float | None = None
-    #: The standard error of the mean where a formula gives one.
-    formula_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,6 @@ class FittedDelay:
         curve: The share that has not arrived yet over time.
         band: Times, and the lower and the upper limit of the curve there.
         mean_error: The standard error of the mean, by resampling.
-        mack_error: The same by Mack's formula, for triangles; what comes after the last lag is
-            taken as given.
     """
 
     kind: str
@@ -103,7 +99,6 @@ class FittedDelay:
     curve: Curve
     band: tuple[Floats, Floats, Floats]
     mean_error: float
-    mack_error: float | None = None
 
     def delay(self, rounds_per_unit: float = 1.0) -> Delay:
         """The delay that `Problem` takes, in rounds.
@@ -120,7 +115,7 @@ class FittedDelay:
         700
         """
         scale = finite_number(rounds_per_unit, "the rounds per time unit", above=0)
-        return Tabulated.from_curve(self.curve, scale)
+        return from_curve(self.curve, scale)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The share that has arrived over time, with its limits; written to `path` if given."""
@@ -151,7 +146,7 @@ class FittedDelay:
             "variance": self.variance._asdict(),
             "quantiles": {f"{share:g}": row._asdict() for share, row in self.quantiles.items()},
             "warnings": list(self.warnings),
-            "delay": Tabulated.from_curve(self.curve, 1.0).text,
+            "delay": from_curve(self.curve, 1.0).text,
         }
 
     def table(self) -> TextTable:
@@ -163,8 +158,6 @@ class FittedDelay:
         for name, row in rows.items():
             table.add_row(name, f"{row.value:,.4g}", f"{row.low:,.4g} to {row.high:,.4g}")
         table.add_row("standard error of the mean", f"{self.mean_error:,.4g}", "")
-        if self.mack_error is not None:
-            table.add_row("the same, Mack's formula", f"{self.mack_error:,.4g}", "")
         table.add_row("largest seen", f"{self.largest_seen:,.4g}", "")
         bound = "not known" if self.bound is None else f"{self.bound:,.4g}"
         table.add_row("largest possible", bound, "")
@@ -243,7 +236,6 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
         curve=curve,
         band=(grid, low, high),
         mean_error=float(drawn.mean.std(ddof=1)),
-        mack_error=estimated.formula_error,
     )
 
 
