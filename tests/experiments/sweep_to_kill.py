@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from latesum.experiments import engine
 from latesum.experiments.sweep import Experiment, run_sweep
 
 EXPERIMENT = Experiment.model_validate(
@@ -19,10 +18,8 @@ EXPERIMENT = Experiment.model_validate(
 )
 
 #: How long a chunk takes, in seconds: short, so that many are left wherever a run is stopped.
-SECONDS_PER_CHUNK = 0.01
 
 if __name__ == "__main__":
-    engine._SECONDS_PER_CHUNK = SECONDS_PER_CHUNK
     print("ready", flush=True)
     run_sweep(EXPERIMENT, sys.argv[1], workers=int(sys.argv[2]))
     print("done", flush=True)

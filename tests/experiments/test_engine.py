@@ -10,8 +10,8 @@ import pytest
 
 from latesum import InvalidInput, Problem
 from latesum._progress import TimeLeft
-from latesum.experiments import RunSpec, RunStore, engine
-from latesum.experiments.engine import run, todo
+from latesum.experiments import RunSpec, RunStore
+from latesum.experiments.engine import run
 from latesum.experiments.runners import InProcesses
 from latesum.policies import PolicySpec
 
@@ -39,9 +39,9 @@ def test_where_runs_are_made_changes_nothing(tmp_path):
 
 def test_settings_with_the_same_digest_share_their_runs(tmp_path):
     settings = [setting("flow", policy_name="one"), setting("flow", policy_name="other")]
-    left = todo(settings, [4, 9], RunStore(tmp_path))
-    assert (left.all_runs, left.runs_left) == (13, 9)
-    results = run(settings, [4, 9], store=RunStore(tmp_path))
+    said = []
+    results = run(settings, [4, 9], store=tmp_path, announce=lambda *each: said.append(each))
+    assert said == [(9, 13)]
     assert [each.replications for each in results] == [4, 9]
 
 
@@ -67,30 +67,26 @@ class Simulated:
             yield number, (job(chunk)[0], spent, 0.0)
 
 
-def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
-    """Half of the runs of a slow policy are nearly half of the work, not of the runs."""
-    seconds = {"flow": 0.5, "odaaf": 0.001}
-    monkeypatch.setattr(engine, "_seconds_per_run", lambda each: seconds[each.policy.name])
+def test_progress_counts_work_and_not_runs():
+    """Half of the runs of a slow policy are nearly half of the work."""
     seen = []
     run(
-        [setting("odaaf"), setting("flow")], [100, 4], store=RunStore(tmp_path),
-        progress=lambda done, total, what: seen.append((done, total)), runner=Simulated(seconds),
-    )  # fmt: skip
-    # The chunks of Flow are of two runs each, those of ODAAF of a thousand.
-    seconds_done = [0, 0.1, 1.1, 2.1]
-    assert seen == [(round(104 * each / 2.1), 104) for each in seconds_done]
+        [setting("odaaf"), setting("flow")],
+        [96, 4],
+        progress=lambda done, _, __: seen.append(done),
+        runner=Simulated({"flow": 0.5, "odaaf": 0.001}),
+    )
+    # After the first run of both, runs of Flow come in one by one between chunks of ODAAF.
+    assert seen[2] == round(100 * 0.501 / 2.096)
+    assert seen[4] == round(100 * 1.013 / 2.096)
 
 
-#: What a run takes, and what was measured before: ten times as much for one that is extrapolated.
+#: What a run takes.
 COSTS = {"flow": 0.4, "odaaf": 0.002, "unmix": 3.0, "round-robin": 0.05}
-GUESSES = {"flow": 4.0, "odaaf": 0.002, "unmix": 2.0, "round-robin": 0.05}
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(
-    kept, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(engine, "_seconds_per_run", lambda each: GUESSES[each.policy.name])
+def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(kept, tmp_path):
     worker, runs = Simulated(COSTS), [40, 400, 60, 100]
     clock = TimeLeft(lambda: worker.now)
     worker.now += 600  # it takes a while until what is to be done is known
@@ -111,9 +107,8 @@ def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_an_estimate_is_never_made_of_compilation_time(kept, tmp_path, monkeypatch):
+def test_an_estimate_is_never_made_of_compilation_time(kept, tmp_path):
     """A worker compiles for 300 s with its first run; all runs together take 6 s."""
-    monkeypatch.setattr(engine, "_seconds_per_run", lambda each: 0.1)
 
     class Compiling(Simulated):
         def __call__(self, job, tasks):
@@ -144,13 +139,13 @@ def test_while_kernels_compile_it_is_said(tmp_path):
         "seen = []\n"
         "compare(Problem([0.2, 0.8], 'uniform(0, 10)'), {'rr': 'round-robin'}, 500, replications=4,\n"
         "        seed=1, progress=lambda *said: seen.append(said))\n"
-        "print(seen[0], seen[-1])"
+        "print(seen[:2], seen[-1])"
     )
     made = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"LATESUM_CACHE_DIR": str(tmp_path)},
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    assert made.stdout.strip() == "(0, 0, 'compiling kernels') (4, 4, 'runs')"
+    assert made.stdout.strip() == "[(0, 4, 'runs'), (0, 0, 'compiling kernels')] (4, 4, 'runs')"
 
 
 def test_two_settings_of_one_name_are_refused():

@@ -164,7 +164,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     checked = CliRunner().invoke(
         app, ["sweep", str(tmp_path / "mine.toml"), "--check", "--workers", "2"]
     )
-    assert "77,000 runs; about" in checked.output
+    assert "77,000 runs." in checked.output
     refused = CliRunner().invoke(app, ["paper", "3c"])
     assert isinstance(refused.exception, InvalidInput)
     assert "3a" in str(refused.exception)

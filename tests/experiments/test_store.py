@@ -62,7 +62,7 @@ def test_more_replications_add_to_what_is_there(tmp_path: Path) -> None:
     run_sweep(EXPERIMENT.with_replications(5), tmp_path / "grown")
     made = []
     grown = run_sweep(
-        EXPERIMENT, tmp_path / "grown", announce=lambda todo: made.append(todo.runs_left)
+        EXPERIMENT, tmp_path / "grown", announce=lambda missing, _: made.append(missing)
     )
     assert made == [14]
     run_sweep(EXPERIMENT, tmp_path / "whole")
@@ -74,7 +74,7 @@ def test_a_finished_experiment_is_not_run_again_unless_asked(tmp_path: Path) -> 
     left: list[int] = []
     for again in (False, False, True):
         run_sweep(
-            EXPERIMENT, tmp_path, again=again, announce=lambda todo: left.append(todo.runs_left)
+            EXPERIMENT, tmp_path, again=again, announce=lambda missing, _: left.append(missing)
         )
     assert left == [24, 0, 24]
 

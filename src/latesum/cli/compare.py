@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, get_args
@@ -22,7 +21,7 @@ from latesum.cli.options import (
     Kept,
     Seed,
     Workers,
-    announcer,
+    announce_runs,
     check_folder,
     worker_count,
     working,
@@ -169,11 +168,11 @@ def sweep(
     ] = None,
     again: Again = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Only check the file and estimate the time.")
+        bool, typer.Option("--check", help="Only check the file and count the runs.")
     ] = False,
 ) -> None:
     """Run a grid of problems and policies from a file; it can resume."""
-    from latesum.experiments.engine import todo
+    from latesum.experiments.engine import missing_chunks
     from latesum.experiments.store import RunStore
     from latesum.experiments.sweep import expand, load, run_sweep
 
@@ -181,15 +180,14 @@ def sweep(
     if replications is not None:
         number = whole_number(replications, "--replications", at_least=1)
         experiment = experiment.with_replications(number)
-    count = worker_count(workers)
     folder = out or Path(f"{experiment.name}-results")
     if check:
-        with tempfile.TemporaryDirectory() as scratch:
-            known = (folder / "store.json").exists()  # otherwise nothing is written there
-            store = RunStore(folder if known else scratch)
-            announcer(count)(todo(*expand(experiment), store))
+        store = RunStore(folder) if (folder / "store.json").exists() else None
+        specs, counts = expand(experiment)
+        chunks = missing_chunks(specs, counts, store)
+        announce_runs(sum(end - first for _, first, end in chunks), sum(counts))
         return
-    with working(count, dask, folder, again) as how:
+    with working(worker_count(workers), dask, folder, again) as how:
         results = run_sweep(experiment, folder, source=file, **how)
     terminal().print(results.table())
     tables = folder / experiment.name

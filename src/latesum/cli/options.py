@@ -14,12 +14,11 @@ import typer
 from typer.models import ArgumentInfo
 
 from latesum._checks import InvalidInput, whole_number
-from latesum._durations import rough_text
 from latesum._extras import need
 from latesum._progress import progress_bar
 
 if TYPE_CHECKING:
-    from latesum.experiments.engine import RunOptions, Todo
+    from latesum.experiments.engine import RunOptions
     from latesum.files import FileForm
 
 Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
@@ -105,20 +104,13 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def announcer(workers: int) -> Callable[[Todo], None]:
-    """Says how much there is to do before it starts."""
-
-    def announce(todo: Todo) -> None:
-        runs, left = todo.all_runs, todo.runs_left
-        kept = f", {runs - left:,} of them there already" if left < runs else ""
-        seconds = rough_text(todo.seconds(workers)) if left else ""
-        say(
-            f"{runs:,} runs{kept}; about {seconds} with {workers} worker(s)."
-            if left
-            else f"All {runs:,} runs are there already; --again runs them again."
-        )
-
-    return announce
+def announce_runs(missing: int, runs: int) -> None:
+    """Say how much there is to do before it starts."""
+    if not missing:
+        say(f"All {runs:,} runs are there already; --again runs them again.")
+        return
+    kept = f", {runs - missing:,} of them there already" if missing < runs else ""
+    say(f"{runs:,} runs{kept}.")
 
 
 @contextlib.contextmanager
@@ -139,7 +131,7 @@ def working(
                 "store": folder,
                 "again": again,
                 "progress": progress_bar(log=True),
-                "announce": announcer(workers),
+                "announce": None if folder is None else announce_runs,
             }
     except KeyboardInterrupt:
         if folder is None:

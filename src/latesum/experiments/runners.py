@@ -43,7 +43,7 @@ class InProcesses:
     """
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
+        self.workers = whole_number(workers, "the number of workers", at_least=1)
 
     def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         if self.workers == 1 or len(tasks) <= 1:
@@ -173,7 +173,6 @@ def chosen_runner(workers: int = 1, dask: str | None = None) -> Iterator[Runner]
     "local" starts a cluster of `workers` processes for the time being; an address is such as
     "tcp://host:8786".
     """
-    workers = whole_number(workers, "the number of workers", at_least=1)
     if dask is None:
         yield InProcesses(workers)
         return

@@ -285,12 +285,6 @@ class RunSpec:
         arms, lengths = [play.arm for play in plays], [play.rounds for play in plays]
         return Run(problem, arms, lengths, plays=plays, policy=playing, spec=self, number=number)
 
-    def shortened(self, rounds: int) -> RunSpec:
-        """The same cut off after some rounds, for measuring how long a run takes."""
-        bucket = self.reports.bucket
-        rounds = min(-(-rounds // bucket) * bucket, self.horizon)
-        return dataclasses.replace(self, horizon=rounds, checkpoints=())
-
     def check(self) -> None:
         """Refuse now what a run would refuse."""
         problem, policy = self.prepared

@@ -84,10 +84,6 @@ class RunStore:
                 "with --out."
             ) from None
 
-    def key(self, spec: AnySpec) -> object:
-        """What specifications with the same runs share."""
-        return spec.digest
-
     def missing(self, spec: AnySpec, replications: int) -> list[tuple[int, int]]:
         """The runs that are not there yet, as ranges (first, past the last)."""
         wanted = np.ones(replications, dtype=bool)

@@ -5,7 +5,6 @@ The engine of `latesum.experiments` makes, keeps and resumes these runs as it do
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
@@ -182,13 +181,6 @@ class MarketRunSpec:
     def check(self) -> None:
         """Refuse now what a run would refuse."""
         player(self.policy, self._start(0), 0)
-
-    def shortened(self, rounds: int) -> MarketRunSpec:
-        """The same with fewer buckets, for measuring how long a run takes."""
-        buckets = min(max(rounds, 14), self.market.buckets)
-        kept = tuple(each for each in self.checkpoints if each <= buckets)
-        market = dataclasses.replace(self.market, buckets=buckets)
-        return dataclasses.replace(self, market=market, checkpoints=kept)
 
     def run(self, number: int) -> MarketRun:
         """One run: it depends on this setting and its number, and on nothing else."""

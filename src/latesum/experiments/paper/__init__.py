@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from latesum._checks import known_name
-from latesum.experiments.engine import RunOptions, make
+from latesum.experiments.engine import RunOptions, missing_chunks, run
 from latesum.experiments.results import Results
 from latesum.experiments.runners import OnDask
 from latesum.experiments.store import RunStore
@@ -86,11 +86,15 @@ def run_paper(
         asked[figure] = each if seed is None else each.model_copy(update={"seed": seed})
     named = [f"{replications}-runs"] if replications is not None else ["quick"] if quick else []
     within = "-".join(named if seed is None else [*named, f"seed-{seed}"])
-    options: dict[str, Any] = {**how, "what": "the paper"}
-    options.pop("store", None)
-    every = [pair for each in asked.values() for pair in zip(*expand(each), strict=True)]
-    specs, counts = zip(*every, strict=True)
-    left = make(specs, counts, RunStore(folder), **options)
+    specs, counts, store = [], [], RunStore(folder)
+    for figure, each in asked.items():
+        for spec, count in zip(*expand(each), strict=True):
+            specs.append(replace(spec, problem_name=f"{figure}: {spec.problem_name}"))
+            counts.append(count)
+    chunks = missing_chunks(specs, counts, store, again=how.pop("again", False))
+    made = sum(end - first for _, first, end in chunks)
+    how["store"] = store
+    run(specs, counts, what="the paper", **how)
     workers, runner = how.get("workers", 1), how.get("runner")
     return PaperRun(
         {
@@ -99,8 +103,8 @@ def run_paper(
         },
         Path(folder, within),
         time.perf_counter() - started,
-        left.runs_left,
-        left.all_runs - left.runs_left,
+        made,
+        sum(counts) - made,
         "a Dask cluster" if isinstance(runner, OnDask) else f"{workers} process(es)",
         quick,
     )
