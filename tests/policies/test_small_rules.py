@@ -142,9 +142,9 @@ def plain_limits(balance, level):
 
     def solved(arm, least, most, low, high):
         others = [other for other in range(arms) if other != arm]
-        own = balance.weights[arm][arm]
-        in_most = sum(balance.weights[arm][other] * high[other] for other in others)
-        in_least = sum(balance.weights[arm][other] * low[other] for other in others)
+        own, leaks = balance.own[arm], balance.leaks[arm]
+        in_most = sum(leaks.get(other, 0.0) * high[other] for other in others)
+        in_least = sum(leaks.get(other, 0.0) * low[other] for other in others)
         return (least - in_most) / own, (most - in_least) / own
 
     low, high = np.zeros(arms), np.ones(arms)
@@ -200,9 +200,8 @@ def test_a_mean_outside_its_range_corrects_the_others_up_to_a_limit():
     for total in (-60.0, 450.0):  # means of -0.17 and 1.29
         balance, found = means(total)
         assert not 0 <= found[0] <= 1
-        np.testing.assert_allclose(
-            found, np.linalg.solve(balance.weights, balance.totals), atol=1e-6
-        )
+        weights = [[balance.own[0], 0.0], [balance.leaks[1][0], balance.own[1]]]
+        np.testing.assert_allclose(found, np.linalg.solve(weights, balance.totals), atol=1e-6)
     _, found = means(900.0)  # 2.57, which corrects as 1.5 does
     assert found[1] == pytest.approx((200 - 50 * 1.5) / 350)
 

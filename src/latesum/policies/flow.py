@@ -16,7 +16,7 @@ its own from the plays that begin while its rewards may still arrive; no arm is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -244,7 +244,7 @@ class Flow(Policy):
             horizon = 0.0
         values = [-math.inf] * self.n_arms
         for arm, plays in enumerate(balance.noisy_plays(self._noise)):
-            own = balance.weights[arm][arm]
+            own = balance.own[arm]
             if own <= 0:
                 continue
             count = own * own / plays
@@ -315,8 +315,9 @@ class FlowBalance:
     mean_delay: float
     delay_bound: float | None = None
     status_quo: StatusQuo = None
-    #: weights[j][i]: how many plays of arm i have arrived in known rounds of arm j.
-    weights: list[list[float]] = field(init=False)
+    own: list[float] = field(init=False)  # plays of each arm that arrived in its known rounds
+    #: leaks[j][i]: how many plays of another arm i arrived in known rounds of arm j.
+    leaks: list[dict[int, float]] = field(init=False)
     rounds: list[int] = field(init=False)  # N, the known rounds of each arm
     totals: list[float] = field(init=False)  # S, the totals of these
     boundaries: list[int] = field(init=False)  # B, in how many runs they came
@@ -333,9 +334,9 @@ class FlowBalance:
 
     def __post_init__(self) -> None:
         n_arms = self.n_arms
-        self.weights = [[0.0] * n_arms for _ in range(n_arms)]
+        self.leaks = [{} for _ in range(n_arms)]
         self.rounds, self.boundaries, self.last_played = ([0] * n_arms for _ in range(3))
-        self.totals, self.slack = [0.0] * n_arms, [0.0] * n_arms
+        self.own, self.totals, self.slack = ([0.0] * n_arms for _ in range(3))
         self._late = 2.0 * self.mean_delay  # by how much the late half of the rewards is late
         #: After how many rounds a reward is taken to have arrived.
         self.reach = REACH_IN_MEAN_DELAYS * self.mean_delay
@@ -357,13 +358,19 @@ class FlowBalance:
         if total is not None and self.foreign and self.rounds_played < max(self.reach, self._late):
             known = False
             self.foreign[-1] += total
-            self._add_arrivals(self.foreign, arm, rounds)
+            for source, plays in self._arrivals(arm, rounds):
+                self.foreign[source] += plays
         elif total is not None:
             self.rounds[arm] += rounds
             self.totals[arm] += total
             if arm != self.previous or not self.previous_known:
                 self.boundaries[arm] += 1
-            self._add_arrivals(self.weights[arm], arm, rounds)
+            leaks = self.leaks[arm]
+            for source, plays in self._arrivals(arm, rounds):
+                if source == arm:
+                    self.own[arm] += plays
+                else:
+                    leaks[source] = leaks.get(source, 0.0) + plays
         if arm != self.previous:
             if self.previous is not None:
                 tail = self._tail(self.run)
@@ -376,10 +383,10 @@ class FlowBalance:
         self.previous, self.previous_known = arm, known
         self.last_played[arm] = self.rounds_played
 
-    def _add_arrivals(self, row: list[float], arm: int, rounds: int) -> None:
+    def _arrivals(self, arm: int, rounds: int) -> Iterator[tuple[int, float]]:
         """Half of the plays at once, and half of what was played 2 E rounds earlier."""
         late = self._late
-        row[arm] += rounds / 2 + max(0.0, rounds - late) / 2
+        yield arm, rounds / 2 + max(0.0, rounds - late) / 2
         # The late half of what was played `age` rounds ago comes in late - age rounds: during
         # this play, if the age is above `youngest`.
         youngest = max(0.0, late - rounds)
@@ -387,7 +394,7 @@ class FlowBalance:
         for earlier, length in reversed(self.recent):
             arriving = min(age + length, late) - max(age, youngest)
             if arriving > 0:
-                row[int(earlier)] += arriving / 2
+                yield int(earlier), arriving / 2
             age += length
 
     def _remember(self, arm: int, rounds: int) -> None:
@@ -414,7 +421,7 @@ class FlowBalance:
 
         With `factor`, as it would be if the mean delay were `factor` times what was given
         (below 2: own plays that arrived are at least half of all). An arm without a known round has
-        the mean of all known rounds. Solves weights @ means = totals by Gauss-Seidel.
+        the mean of all known rounds. Solves the equations by Gauss-Seidel.
         """
         rounds, totals = self.rounds, self.totals
         known = [arm for arm in range(self.n_arms) if rounds[arm] > 0]
@@ -423,10 +430,8 @@ class FlowBalance:
         equations = []
         for arm in known:
             means[arm] = totals[arm] / rounds[arm]
-            weights = self.weights[arm]
-            leaks = [(i, weights[i]) for i in range(self.n_arms) if weights[i] and i != arm]
-            own = rounds[arm] - factor * (rounds[arm] - weights[arm])
-            equations.append((arm, own, totals[arm], leaks))
+            own = rounds[arm] - factor * (rounds[arm] - self.own[arm])
+            equations.append((arm, own, totals[arm], sorted(self.leaks[arm].items())))
         for _ in range(MAX_SWEEPS):
             change = 0.0
             for arm, own, total, leaks in equations:
@@ -477,7 +482,7 @@ class FlowBalance:
         [859.5, 0.0]
         """
         plays = self.noisy_plays(noise)
-        return [self.weights[arm][arm] ** 2 / plays[arm] for arm in range(self.n_arms)]
+        return [self.own[arm] ** 2 / plays[arm] for arm in range(self.n_arms)]
 
     def _tail(self, run: float) -> float:
         """How many rewards may come later than a run was long: E[(tau - run)+] at most.
@@ -540,8 +545,7 @@ class FlowBalance:
         self, arm: int, between: tuple[float, float], low: list[float], high: list[float]
     ) -> tuple[float, float]:
         """The limits of an arm's mean, with the others anywhere within theirs."""
-        weights, (least, most) = self.weights[arm], between
-        others = [other for other in range(self.n_arms) if other != arm]
-        leaked_least = sum(weights[other] * low[other] for other in others)
-        leaked_most = sum(weights[other] * high[other] for other in others)
-        return (least - leaked_most) / weights[arm], (most - leaked_least) / weights[arm]
+        own, leaks, (least, most) = self.own[arm], sorted(self.leaks[arm].items()), between
+        leaked_least = sum(plays * low[other] for other, plays in leaks)
+        leaked_most = sum(plays * high[other] for other, plays in leaks)
+        return (least - leaked_most) / own, (most - leaked_least) / own

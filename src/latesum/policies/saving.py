@@ -32,7 +32,9 @@ def copied(value: Any) -> Any:
     if kind is list:
         return [each if type(each) in _SCALARS else copied(each) for each in value]
     if kind is dict:
-        return {key: copied(each) for key, each in value.items()}
+        return {
+            key: each if type(each) in _SCALARS else copied(each) for key, each in value.items()
+        }
     if kind is np.ndarray and value.dtype != object:
         return value.copy()
     if is_dataclass(value) and not isinstance(value, type):
