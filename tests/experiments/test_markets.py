@@ -9,10 +9,9 @@ from latesum import InvalidInput
 from latesum.experiments import compare
 from latesum.experiments.engine import run
 from latesum.experiments.loop import Reports
-from latesum.experiments.markets.analysts import SwitchbackTest, regression
 from latesum.experiments.markets.one_stream import Switchback
-from latesum.experiments.markets.players import OWN
-from latesum.experiments.markets.spec import MarketRunSpec, intervals
+from latesum.experiments.markets.players import OWN, SwitchbackTest, regression
+from latesum.experiments.markets.spec import MarketRun, MarketRunSpec, intervals
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.sweep import expand, parse, run_sweep
 from latesum.policies import PolicySpec, conformance
@@ -49,10 +48,13 @@ def test_the_loss_of_an_equal_split_is_what_the_split_loses():
 
 
 def test_always_the_best_loses_nothing():
-    run_once = MarketRunSpec(SHORT, "equal-split").run(5)
-    best = MarketRunSpec(SHORT, f"always(option={run_once.best})").run(5)
-    assert best.lost == pytest.approx(0.0, abs=1e-12)
-    assert best.ended_on_best
+    best = MarketRunSpec(SHORT, "equal-split").run(5).best
+    world = SHORT.start(np.random.SeedSequence(1, spawn_key=(5, 0)))
+    for bucket in range(SHORT.buckets):
+        world.play(bucket, [best, best])
+    run_once = MarketRun(world, SwitchbackTest(world, 1.0))
+    assert run_once.lost == pytest.approx(0.0, abs=1e-12)
+    assert run_once.best == best
 
 
 def test_the_engine_keeps_and_resumes(tmp_path):
@@ -90,7 +92,7 @@ def test_clustered_errors_are_those_of_statsmodels():
 def test_the_analysts_find_large_effects():
     law = Market(regions=4, buckets=84, sales=20_000, effects=0.3, delay=0.5)
     world = law.start(np.random.SeedSequence(2))
-    test = SwitchbackTest(world)
+    test = SwitchbackTest(world, 0.5)
     for bucket in range(84):
         world.play(bucket, test.decide(bucket))
     mean, error = test.effects()

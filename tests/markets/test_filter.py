@@ -16,7 +16,7 @@ from latesum.markets import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import posterior_with
 from latesum.markets.rows import Panel
-from latesum.markets.search import defaults
+from latesum.markets.search import defaults, posterior
 
 LAGS = 400
 
@@ -205,7 +205,7 @@ def test_the_filter_is_close_to_the_dense_computation_where_common_states_move()
     assert np.sqrt(np.diag(contrast @ spread @ contrast.T)) == pytest.approx(sd, rel=0.1)
 
 
-def late_totals(delays, days, shown):
+def late_totals(delays, days, shown, worth=(1.0, 1.0)):
     """Noise-free totals of 10,000 sales a bucket, with an exponential delay of each option."""
     totals = np.zeros((days, 1))
     for option, mean in enumerate(delays):
@@ -215,7 +215,7 @@ def late_totals(delays, days, shown):
         for at in range(days):
             for lag, weight in enumerate(weights):
                 was = shown[at - lag, 0, option] if lag <= at else float(option == 0)
-                totals[at, 0] += weight * 1e4 * was
+                totals[at, 0] += weight * 1e4 * was * worth[option]
     return totals
 
 
@@ -263,3 +263,16 @@ def test_totals_dated_by_decision_are_complete_in_the_end():
     by_arrival = dataclasses.replace(settings, dated="arrival")
     wrong, _ = posterior_with(panel, by_arrival, defaults(panel, settings)).effects()
     assert wrong[1] - wrong[0] < -0.05
+
+
+def test_the_delay_is_learned():
+    """Sales come three times as late as was given."""
+    settings = MarketConfig(
+        ("a", "b"), 120, delay=DelayPrior(1.0), status_quo="a", pattern="none", differing_delays=0.0
+    )
+    shown = np.zeros((80, 1, 2))
+    for at in range(80):
+        shown[at, 0, at // 5 % 2] = 1.0
+    totals = late_totals((3.0, 3.0), 80, shown, (1.0, 1.2))
+    panel = Panel(0, np.full((80, 1), 1e6), shown, totals)
+    assert posterior(panel, settings).delay == pytest.approx(3.0, rel=0.3)

@@ -48,7 +48,7 @@ def compare_policies(
         str | None,
         typer.Option(
             help='In place of --arms and --delay: a market, such as "regions=4, sales=600"; then '
-            "also switchback, half-time-test, quarter-time-test, geo-test and equal-split play."
+            "also switchback, half-time-test, geo-test and equal-split play."
         ),
     ] = None,
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,

@@ -13,12 +13,11 @@ from latesum._checks import finite_number, whole_number
 from latesum.delays import Delay
 from latesum.delays.parsing import parse, text_of
 from latesum.markets.config import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
-from latesum.markets.model import Posterior
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
 from latesum.markets.summary import Winner, widening, winner_of
-from latesum.policies.base import Block, Play, Policy
+from latesum.policies.base import Believed, Block, Play, Policy
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
 
 #: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean
@@ -80,22 +79,15 @@ class Switchback(Policy):
         self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
         self.pattern, self.differing_delays = pattern, differing_delays
-        self._clear_caches()
         super().__init__(n_arms, names=names, rng=rng)
 
     def _reset(self) -> None:
         self._rows: list[list[Any]] = [list(part) for part in self.history]
         rng = self._rng
         self._seed = 0 if rng is None else int(rng.integers(2**31))
-        self._clear_caches()
-
-    def _clear_caches(self) -> None:
-        self._built: MarketConfig | None = None
-        self._found: Posterior | None = None
 
     def _learn(self, play: Play) -> None:
         self._rows.append([play.arm, play.rounds, play.total])
-        self._found = None
 
     @property
     def _size(self) -> int:
@@ -105,29 +97,14 @@ class Switchback(Policy):
 
     @property
     def _config(self) -> MarketConfig:
-        """It stays the same, and every decision needs it."""
-        if self._built is None:
-            self._built = self._market_config()
-        return self._built
-
-    @property
-    def _posterior(self) -> Posterior:
-        """What is known after all rows."""
-        if self._found is None:
-            self._found = posterior(self._panel(), self._config)
-        return self._found
-
-    def _market_config(self) -> MarketConfig:
-        options = tuple(map(str, range(self.n_arms)))
-        before = f"{self.status_quo}"
+        status_quo = f"{self.status_quo}"
         if not isinstance(self.status_quo, int):
-            before = NOTHING if self.status_quo is None else NOT_KNOWN
-        size = self._size
+            status_quo = NOTHING if self.status_quo is None else NOT_KNOWN
         return MarketConfig(
-            options,
-            max(1, math.ceil(self.horizon / size)),
-            delay=DelayPrior(self.mean_delay / size, law=self._law),
-            status_quo=before,
+            tuple(map(str, range(self.n_arms))),
+            max(1, math.ceil(self.horizon / self._size)),
+            delay=DelayPrior(self.mean_delay / self._size, law=self._law),
+            status_quo=status_quo,
             pattern=self.pattern,
             differing_delays=self.differing_delays,
             seed=self._seed,
@@ -150,17 +127,26 @@ class Switchback(Policy):
 
     def winner(self) -> Winner:
         """Whether a winner can be named by now."""
-        return winner_of(self._panel(), self._config, found=self._posterior)
+        return winner_of(self._panel(), self._config)
 
-    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        rounds = sum(row[1] for row in self._rows if row[0] == arm and row[2] is not None)
-        if not rounds:
-            return None, 0.0, 1.0, 0
-        config, found = self._config, self._posterior
+    def _estimates(self, level: float) -> list[Believed]:
+        panel, config = self._panel(), self._config
+        known = np.isfinite(panel.totals[:, 0])
+        rounds = panel.exposure[known, 0] @ panel.shares[known, 0]
+        if not rounds.any():
+            return [(None, 0.0, 1.0, 0)] * self.n_arms
+        found = posterior(panel, config)
         mean, covariance = found.effects()
         likeliest = found.fits[0]
         scale = math.exp(likeliest.own_mean[0, -1] + likeliest.slopes[0, -1] @ likeliest.mean)
         width = NormalDist().inv_cdf((1 + level) / 2) * widening(config)
-        spread = width * math.sqrt(max(covariance[arm, arm], 0.0))
-        low, middle, high = (scale * math.exp(mean[arm] + side) for side in (-spread, 0, spread))
-        return min(middle, 1.0), low, high, rounds
+        spread = width * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        low, middle, high = (
+            (scale * np.exp(each)).tolist() for each in (mean - spread, mean, mean + spread)
+        )
+        return [
+            (min(middle[arm], 1.0), low[arm], high[arm], int(count))
+            if count
+            else (None, 0.0, 1.0, 0)
+            for arm, count in enumerate(rounds)
+        ]

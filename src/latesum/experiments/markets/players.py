@@ -1,10 +1,10 @@
-"""Players in a market: the model's rule, the analysts' tests, policies of one stream."""
+"""Players in a market: the model's rule, tests with a regression, policies of one stream."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, known_name
 from latesum._plugins import read_call
 from latesum.delays.parsing import parse
-from latesum.experiments.markets.analysts import GeoTest, SwitchbackTest
 from latesum.markets.config import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
 from latesum.markets.model import Posterior
 from latesum.markets.rows import Panel
@@ -23,19 +22,10 @@ from latesum.policies import PolicySpec
 from latesum.simulation.market import MarketWorld
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-
-class Player(Protocol):
-    """What decides in a market, bucket by bucket."""
-
-    def decide(self, bucket: int) -> list[int]:
-        """What every region shows in a bucket."""
-
-    def answer(self) -> int:
-        """The option that it would keep after the end."""
-
-    def effects(self) -> tuple[Floats, Floats] | None:
-        """The options against the first (log) and their standard errors, if it has an opinion."""
+#: In a test the options rotate once a week.
+WEEK = 7
 
 
 class SwitchbackPlayer:
@@ -190,36 +180,115 @@ class BlockPlayer:
         return
 
 
-class Always:
-    """One option, for comparisons."""
+def regression(outcome: Floats, design: Floats, clusters: Integers) -> tuple[Floats, Floats]:
+    """Ordinary least squares: estimates, and standard errors clustered as statsmodels does.
 
-    def __init__(self, world: MarketWorld, option: int = 0) -> None:
-        self._world, self._option = world, option
+    >>> design = np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]])
+    >>> estimates, _ = regression(np.array([1.0, 2, 3, 5]), design, np.array([0, 0, 1, 1]))
+    >>> estimates.round(3)
+    array([0.8, 1.3])
+    """
+    bread = np.linalg.pinv(design.T @ design)
+    estimates = bread @ (design.T @ outcome)
+    residual = outcome - design @ estimates
+    names, positions = np.unique(clusters, return_inverse=True)
+    scores = np.zeros((len(names), design.shape[1]))
+    np.add.at(scores, positions, design * residual[:, None])
+    rows, rank, groups = len(outcome), int(np.linalg.matrix_rank(design)), len(names)
+    factor = groups / max(groups - 1, 1) * (rows - 1) / max(rows - rank, 1)
+    covariance = factor * bread @ (scores.T @ scores) @ bread
+    return estimates, np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
-    def decide(self, bucket: int) -> list[int]:
-        """What every region shows."""
-        return [self._option] * self._world.law.regions
 
-    def answer(self) -> int:
-        """The option."""
-        return self._option
+class SwitchbackTest:
+    """Options rotate weekly in a Latin square over the regions; then a regression names the best.
 
-    def effects(self) -> None:
-        """It has no opinion."""
-        return
+    log(total / rounds) on options, regions and days (one stream: weekdays, and a quadratic trend if
+    every option has two weeks), without the first days after each switch, errors clustered by
+    region and week.
+    """
 
-
-class EqualSplit(Always):
-    """Every option for as long as the others, a week at a time, for all of the time."""
+    def __init__(self, world: MarketWorld, share: float) -> None:
+        law = world.law
+        self._world = world
+        self._tested = max(WEEK * 2, round(share * law.buckets))
+        self._answer: int | None = None
+        self._first = 0  # the history is left out
+        self._by_day = law.regions > 1
+        # Otherwise a trend cannot be told from the options.
+        self._trend = law.regions == 1 and self._tested >= 2 * WEEK * law.options
 
     def decide(self, bucket: int) -> list[int]:
         """What every region shows."""
         law = self._world.law
-        return [(region + bucket // 7) % law.options for region in range(law.regions)]
+        if bucket < self._tested:
+            return [self._tried(region, bucket) % law.options for region in range(law.regions)]
+        return [self.answer()] * law.regions
+
+    def _tried(self, region: int, bucket: int) -> int:
+        return region + bucket // WEEK
+
+    def answer(self) -> int:
+        """The option that it ends on."""
+        if self._answer is None:
+            self._answer = int(np.argmax(self.effects()[0]))
+        return self._answer
+
+    def effects(self) -> tuple[Floats, Floats]:
+        """The options against the first (log), and their standard errors."""
+        world, law, end = self._world, self._world.law, self._tested
+        kept = end - self._first
+        totals, rounds = world.totals(end)[-kept:], world.rounds(end)[-kept:]
+        shown, start = world.shown(end)[-kept:], -self._first
+        changes = np.flatnonzero(np.any(np.diff(shown, axis=0) != 0, axis=1)) + 1
+        usable = np.isfinite(totals)
+        for place in [start, *changes.tolist()]:
+            usable[place : place + math.ceil(law.delay)] = False
+        at, where = np.nonzero(usable)
+        outcome = np.log((totals[usable] + 0.5) / rounds[usable])
+        columns = [shown[usable] == option for option in range(1, law.options)]
+        columns += [where == region for region in range(law.regions)]
+        if self._by_day:
+            columns += [at == bucket for bucket in np.unique(at)[1:]]
+        else:
+            weekday = (at - start + world.phase) % law.week
+            columns += [weekday == day for day in range(1, law.week)]
+        if self._trend:
+            columns += [at / end, (at / end) ** 2]
+        design = np.column_stack(columns).astype(float)
+        found = regression(outcome, design, where * 1000 + at // WEEK)
+        estimates, errors = (np.append(0.0, each[: law.options - 1]) for each in found)
+        return estimates, errors
 
 
+class GeoTest(SwitchbackTest):
+    """Difference in differences: each region keeps one option for half the time.
+
+    With fewer regions than options, each option has one block, against the weekdays of the history.
+    """
+
+    def __init__(self, world: MarketWorld, share: float) -> None:
+        super().__init__(world, share)
+        self._first, self._trend = world.first, False
+        self._by_day = world.law.regions >= world.law.options
+
+    def _tried(self, region: int, bucket: int) -> int:
+        block = -(-self._tested // self._world.law.options)
+        return region if self._by_day else region + bucket // block
+
+
+#: What plays in a market: `decide` is what every region shows in a bucket, `answer` the option that
+#: it would keep after the end, `effects` the options against the first (log) with their standard
+#: errors, if it has any.
+Player = SwitchbackPlayer | SwitchbackTest | BlockPlayer
+#: Tests, by their names.
+_TESTS: dict[str, tuple[type[SwitchbackTest], float]] = {
+    "half-time-test": (SwitchbackTest, 0.5),
+    "geo-test": (GeoTest, 0.5),
+    "equal-split": (SwitchbackTest, 1.0),
+}
 #: What plays in markets only; all other names are policies of one stream.
-OWN = ("switchback", "half-time-test", "geo-test", "equal-split", "always")
+OWN = ("switchback", *_TESTS)
 
 
 def player(text: str, world: MarketWorld, seed: int) -> Player:
@@ -227,19 +296,13 @@ def player(text: str, world: MarketWorld, seed: int) -> Player:
 
     >>> from latesum.simulation.market import Market
     >>> world = Market(buckets=30).start(np.random.SeedSequence(1))
-    >>> player("always(option=2)", world, 1).decide(0)
-    [2]
+    >>> [player("equal-split", world, 1).decide(day) for day in (0, 7, 14)]
+    [[0], [1], [2]]
     """
     name, parameters = read_call(text, "policy")
-    if name not in OWN:
-        return BlockPlayer(world, PolicySpec.parse(text), seed)
     if name == "switchback":
         return SwitchbackPlayer(world, seed, **parameters)
-    made: dict[str, Any] = {
-        "half-time-test": SwitchbackTest,
-        "geo-test": GeoTest,
-        "equal-split": EqualSplit,
-        "always": Always,
-    }
-    playing: Player = made[name](world, **parameters)
-    return playing
+    if name in _TESTS:
+        test, share = _TESTS[name]
+        return test(world, **{"share": share, **parameters})
+    return BlockPlayer(world, PolicySpec.parse(text), seed)

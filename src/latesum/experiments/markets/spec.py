@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
-MARKET_RUNS_VERSION = 3
+MARKET_RUNS_VERSION = 4
 #: What is kept of a run in a market.
 MARKET_MEASURES = (
     "regret",
@@ -72,6 +72,9 @@ class MarketRunSpec:
     checkpoints: tuple[int, ...] = ()
     problem_name: str = ""
     policy_name: str = ""
+    #: In markets no policy has attributed feedback, and no assumption is known to be broken.
+    attributed: ClassVar[bool] = False
+    broken_assumptions: ClassVar[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         whole_number(self.seed, "the seed")
@@ -149,11 +152,6 @@ class MarketRunSpec:
         )
 
     @property
-    def attributed(self) -> bool:
-        """Whether the policy has attributed feedback: in markets none has."""
-        return False
-
-    @property
     def fields(self) -> dict[str, Any]:
         """What all runs of a grid may differ in, by the name of its column."""
         return {**self.market.plain(), "horizon": self.horizon, "seed": self.seed}
@@ -172,11 +170,6 @@ class MarketRunSpec:
             "unit": "buckets",
             "seed": self.seed,
         }
-
-    @property
-    def broken_assumptions(self) -> list[str]:
-        """None is known of markets."""
-        return []
 
     def check(self) -> None:
         """Refuse now what a run would refuse."""
@@ -209,26 +202,23 @@ class MarketRun:
         self, world: MarketWorld, playing: Player, checkpoints: Sequence[int] = ()
     ) -> None:
         self.world, self.playing = world, playing
-        shown = world.shown(world.law.buckets)[-world.law.buckets :]
-        means = np.array([world.means(bucket) for bucket in range(world.law.buckets)])
-        best = int(np.argmax(means.sum(axis=(0, 1))))
-        if world.law.differences:
-            top = means.sum(axis=0).argmax(axis=1)  # the best of every region
-        else:
-            top = np.full(world.law.regions, best)
-        could = means[:, np.arange(world.law.regions), top].sum()
-        sold = np.take_along_axis(means, shown[:, :, None], axis=2)[:, :, 0].sum(axis=1)
-        got = sold.sum()
-        #: The mean sales that were lost, and their share in those of the best.
-        self.missed_sales = float(could - got)
-        self.lost = float(1 - got / could)
-        self.lost_by_split = float(1 - means.mean(axis=2).sum() / could)
-        self.best, self._means, self._shown = best, means, shown
-        regions = np.arange(world.law.regions)
-        #: The mean sales that were lost after each bucket, from none.
-        self._missed = np.append(0.0, np.cumsum(means[:, regions, top].sum(axis=1) - sold))
         self.horizon = world.law.buckets
         self.checkpoints = np.unique([*checkpoints, self.horizon])
+        regions = np.arange(world.law.regions)
+        self._shown = world.shown(self.horizon)[-self.horizon :]
+        self._means = np.array([world.means(bucket) for bucket in range(self.horizon)])
+        self.best = int(np.argmax(self._means.sum(axis=(0, 1))))
+        top = np.full(len(regions), self.best)
+        if world.law.differences:
+            top = self._means.sum(axis=0).argmax(axis=1)  # the best of every region
+        could = self._means[:, regions, top].sum(axis=1)
+        sold = np.take_along_axis(self._means, self._shown[:, :, None], axis=2).sum(axis=(1, 2))
+        #: The mean sales that were lost after each bucket, from none, and all of them.
+        self._missed = np.append(0.0, np.cumsum(could - sold))
+        self.missed_sales = float(self._missed[-1])
+        #: Their share in the sales of the best option, and what it is by an equal split.
+        self.lost = float(1 - sold.sum() / could.sum())
+        self.lost_by_split = float(1 - self._means.mean(axis=2).sum() / could.sum())
 
     @functools.cached_property
     def answer(self) -> int:
