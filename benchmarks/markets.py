@@ -73,7 +73,8 @@ def decisions(panel: Panel, settings: MarketConfig, turns: int) -> dict[str, flo
         return decide_panel(panel, bucket, settings)
 
     quick = cpu(remembered, turns)
-    names = search._digests(panel, settings, search._search_times(panel.known.tobytes(), panel.first))
+    times = search._search_times(panel.known.tobytes(), panel.first)
+    names = search._digests(panel, settings, times)
 
     def searched() -> object:
         search._MEMORY.pop(names[-1], None)
