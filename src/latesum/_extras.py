@@ -23,7 +23,7 @@ EXTRAS = {
     "excel": ("openpyxl",),
     "gymnasium": ("gymnasium",),
     "experiments": ("pyarrow", "narwhals", "pydantic", "jinja2", "markdown_it"),
-    "campaigns": ("sqlalchemy", "jinja2", "pydantic", "chartkick"),
+    "campaigns": ("sqlalchemy", "jinja2", "pydantic"),
     "parquet": ("pyarrow", "narwhals"),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),

@@ -1,21 +1,23 @@
-"""What a page shows of a campaign with regions, as plain values: effects, grid, origins, weekdays."""
+"""What a page shows of a campaign with regions: effects, timeline, origins, weekdays."""
 
+import re
 from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from latesum.campaigns import Campaign, Row
-from latesum.campaigns.deciding import Replay
-from latesum.campaigns.knowledge import knowledge_of
-from latesum.campaigns.static_page import (
+from latesum.campaigns.charts import (
     columns_of,
     options_chart,
     pattern_charts,
-    status_section,
     timeline_chart,
+    totals_by_option,
     totals_chart,
 )
+from latesum.campaigns.deciding import Replay
+from latesum.campaigns.knowledge import knowledge_of
+from latesum.campaigns.static_page import status_section
 
 SIZES = {"north": 8000, "south": 3000}
 DAYS = 10
@@ -74,20 +76,22 @@ def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
         assert sum(option.buckets for option in here) == DAYS
 
 
-def test_the_grid_has_a_row_per_region_and_marks_orders_and_outliers(campaign):
+def titles(chart):
+    """What the parts of a chart say of themselves."""
+    return re.findall("<title>(.*?)</title>", chart)
+
+
+def test_the_timeline_has_a_row_per_region_and_marks_orders_and_outliers(campaign):
     status = campaign.status()
-    columns = columns_of(status)
-    grid = timeline_chart(status, columns)
-    assert grid["rows"] == list(SIZES)
-    assert [len(row) for row in grid["cells"]] == [DAYS, DAYS]
-    assert all(row[-1].endswith("p") for row in grid["cells"])  # awaited
-    south = grid["cells"][1]
-    assert south[6] == "1ko"
-    assert south[7].endswith("x")
-    assert not any("x" in cell or "o" in cell for cell in grid["cells"][0])
-    for region, row in zip(grid["rows"], grid["cells"], strict=True):
-        shown = [each.arm for each in status.timeline if each.region == region]
-        assert [int(cell[0]) for cell in row] == shown
+    said = titles(timeline_chart(status, columns_of(status)))
+    assert {each.partition(",")[0] for each in said} == set(SIZES)
+    for region in SIZES:
+        last = [each for each in said if each.startswith(region)][-1]
+        assert "total awaited" in last
+    marked = {word: [each for each in said if word in each] for word in ("ordered", "far from")}
+    assert [each.split(": ")[0] for each in marked["ordered"]] == ["south, 2026-03-08"]
+    assert ": new," in marked["ordered"][0]
+    assert [each.split(": ")[0] for each in marked["far from"]] == ["south, 2026-03-09"]
     assert len(columns_of(status, 4)) == 4
 
 
@@ -96,32 +100,37 @@ def test_many_buckets_are_drawn_in_columns_of_several(campaign):
     row = status.timeline[0]
     many = [row._replace(bucket=number, label=str(number)) for number in range(1, 1001)]
     long = type(status)(**{**vars(status), "timeline": many})
-    labels = timeline_chart(long, columns_of(long))["labels"]
-    assert (len(labels), labels[0]) == (250, "1 to 4")
-    assert timeline_chart(long, columns_of(long, 90))["labels"][0] == "911"
+    columns = columns_of(long)
+    assert (len(columns), len(columns[0])) == (250, 4)
+    assert titles(timeline_chart(long, columns))[0].startswith("north, 1 to 1000: ")  # one bar
+    assert columns_of(long, 90)[0][0].label == "911"
 
 
 def test_what_came_in_is_told_by_the_option_it_came_from(campaign):
     status = campaign.status()
-    chart = totals_chart(status, columns_of(status))
+    columns = columns_of(status)
+    series = totals_by_option(status, columns)
     totals = [
         sum(row.total or 0 for row in status.timeline if row.bucket == bucket)
         for bucket in range(1, DAYS + 1)
     ]
-    added = [old + new for old, new in zip(*chart["series"], strict=True)]
-    assert added == pytest.approx(totals, rel=0.01)
-    assert chart["series"][0][0] > 0  # on the first day sales of the days before come in
+    assert [old + new for old, new in zip(*series, strict=True)] == pytest.approx(totals)
+    assert series[0][0] > 0  # on the first day sales of the days before come in
+    bars = titles(totals_chart(status, columns))
+    assert len(bars) == sum(value != 0 for each in series for value in each)
+    assert f"old: {series[0][0]:,.4g} sales" in bars[0]
 
 
 def test_saturday_is_seen_and_effects_are_in_percent(campaign):
     status = campaign.status()
     (pattern,) = pattern_charts(status)
-    assert pattern["labels"][5] == "Sat"
-    assert max(pattern["values"]) == pattern["values"][5]
+    by_day = dict(each.rsplit(" ", 1) for each in titles(pattern))
+    assert max(by_day, key=lambda day: float(by_day[day].rstrip("%"))) == "Sat"
     chart = options_chart(status)
-    assert chart["unit"] == "sales against old"
-    assert chart["options"][0]["mean"] == 0
-    assert chart["options"][1]["words"][0].startswith("+")
+    assert "sales against old" in chart
+    old, _, new, _ = titles(chart)
+    assert old == "old: what the others are compared with"
+    assert new.startswith("new: +")
 
 
 def test_the_page_says_in_which_region_and_in_days(campaign):

@@ -52,8 +52,8 @@ def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):
         assert words in out
     code, out, _ = run("status", "--html", "page.html", day="2026-03-03")
     page = (tmp_path / "page.html").read_text()
-    assert 'data-chart="{' in page
-    assert not re.search(r'<(script|link|img)[^>]*(src|href)="(?!data:)', page)
+    assert 'id="timeline-chart"' in page
+    assert not re.search(r'<script|<(link|img)[^>]*(src|href)="(?!data:)', page)
     assert json.loads(run("status", "--json", day="2026-03-03")[1])["state"] == "pinned"
     assert run("remove-option", "red", "--reason", "sold out", day="2026-03-03")[0] == 0
     assert "blue" in run("explain", day="2026-03-03")[1]

@@ -19,14 +19,10 @@ from latesum import _render
 from latesum.campaigns.actions import ACTIONS, describe_event
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.charts import N_COLORS
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.state import Decision, Event
-from latesum.campaigns.static_page import (
-    N_COLOURS,
-    chart_library,
-    chart_library_version,
-    status_section,
-)
+from latesum.campaigns.static_page import status_section
 from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import UnknownCampaign
 from latesum.files import PRESETS
@@ -66,7 +62,6 @@ _HEADERS = {"content-security-policy": _POLICY, "cache-control": "no-store"}
 _STATIC = {
     "page.css": ("campaigns/static/page.css", "text/css"),
     "forms.css": ("service/static/forms.css", "text/css"),
-    "charts.js": ("campaigns/static/charts.js", "text/javascript"),
     "page.js": ("service/static/page.js", "text/javascript"),
     "forms.js": ("service/static/forms.js", "text/javascript"),
 }
@@ -74,8 +69,7 @@ router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 
 
 def _draw(template: str, **values: Any) -> str:
-    library = chart_library_version()
-    return _render.render(f"service/templates/{template}", chart_library=library, **values)
+    return _render.render(f"service/templates/{template}", **values)
 
 
 def _page(template: str, title: str, who: Token, here: str, /, **values: Any) -> HTMLResponse:
@@ -168,7 +162,7 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
         asked=asked,
         page=page,
         pages=pages,
-        n_colours=N_COLOURS,
+        n_colors=N_COLORS,
         severity_of=severity_of,
         shown_in=_shown_in,
         who=who,
@@ -403,9 +397,6 @@ async def admin_page(campaigns: AllCampaigns, who: Who) -> Response:
 @needs("read")
 async def static_file(file: str) -> Response:
     """The page's style and scripts."""
-    if file == "chart-library.js":  # its version is in the address: a browser never asks again
-        headers = {"cache-control": "private, max-age=31536000, immutable"}
-        return Response(chart_library().read_bytes(), 200, headers, "text/javascript")
     if file not in _STATIC:
         return Response("There is nothing here.", 404, media_type="text/plain")
     place, kind = _STATIC[file]

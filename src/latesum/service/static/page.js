@@ -1,4 +1,4 @@
-// Keeps the page up to date without reloading it, and asks why before an operator actions.
+// Keeps the page up to date without reloading it, and asks why before an operator acts.
 "use strict";
 
 const live = document.getElementById("live");
@@ -19,15 +19,10 @@ function takeIn(html) {
     if (old?.querySelector(":popover-open")) continue; // someone reads what a term means
     seen.set(part.id, text);
     if (old) replace(old, part);
-    else {
-      live.append(part);
-      tell(null, part);
-    }
+    else live.append(part);
   }
   for (const old of [...live.querySelectorAll(":scope > section[id]")]) {
-    if (ids.includes(old.id)) continue;
-    old.remove();
-    tell(old, null);
+    if (!ids.includes(old.id)) old.remove();
   }
   afterwards();
 }
@@ -35,30 +30,15 @@ function takeIn(html) {
 // What a person has opened, scrolled to or focused stays as it is.
 function replace(old, part) {
   const open = [...old.querySelectorAll("details[open]")].map((each) => each.id);
-  const places = [...old.querySelectorAll(".scroll")].map((each) => ({
-    left: each.scrollLeft,
-    atEnd: each.scrollLeft + each.clientWidth >= each.scrollWidth - 4,
-  }));
+  const places = [...old.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
   const focusable = "a, button, summary, [tabindex]";
   const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
   old.replaceWith(part);
-  tell(old, part);
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   part.querySelectorAll(".scroll").forEach((each, index) => {
-    const place = places[index];
-    if (!place || (place.atEnd && each.classList.contains("end"))) toEnd(each);
-    else each.scrollLeft = place.left;
+    each.scrollLeft = places[index] ?? 0;
   });
   if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
-}
-
-// For the charts, which have a script of their own.
-function tell(old, part) {
-  document.dispatchEvent(new CustomEvent("replaced", { detail: { old, part } }));
-}
-
-function toEnd(each) {
-  if (each.classList.contains("end")) each.scrollLeft = each.scrollWidth;
 }
 
 function afterwards() {
@@ -249,7 +229,6 @@ document.getElementById("logout").addEventListener("click", async () => {
   location.assign("/");
 });
 if (live) {
-  document.addEventListener("drawn", () => live.querySelectorAll(".scroll").forEach(toEnd));
   afterwards();
   setUpActions();
   keepUp();
