@@ -59,18 +59,16 @@ def test_rounds_without_totals_are_an_alarm(new_campaign, clock):
     assert "after 5 buckets" in numbered.alarm()
 
 
-def test_totals_that_must_settle_first_say_when_they_count(new_campaign, clock):
-    campaign = new_campaign(settling_time="5 days")
+def test_totals_that_must_be_full_first_say_when_they_count(new_campaign, clock):
+    campaign = new_campaign(completeness={"5 days": 1})
 
     def yesterday(day):
         if day > 1:
             campaign.record(day - 1, rounds=5000, total=1500)
 
     alarms = days(campaign, clock, 20, yesterday)
-    assert (
-        "counts only when it has stood for 5 days; the first will from 2026-03-08 08:00"
-        in (alarms[4])
-    )
+    full = "counts only when it is full, 5 days after the end of its day; the first will from "
+    assert full + "2026-03-08 00:00 UTC" in alarms[4]
     assert "still running" not in alarms[4]
     assert "recorded as final counts at once" in alarms[4]
     assert alarms[6:] == [None] * 14  # from then on one becomes usable every day
@@ -105,16 +103,7 @@ def test_files_that_come_once_a_week_are_no_alarm_once_that_is_usual(new_campaig
     assert alarms[10] is not None
 
 
-def test_what_is_missing_or_too_late_is_named(new_campaign, clock):
-    campaign = new_campaign(max_lateness="2 days")
-
-    def missing_or_late(day):
-        if day > 4:
-            campaign.record(day - 4, rounds=5000, total=1500)
-
-    alarm = days(campaign, clock, 8, missing_or_late)[-1]
-    assert "4 totals are not used because of coming more than 2 days" in alarm
-    assert "larger max_lateness" in alarm
+def test_what_is_missing_is_named(new_campaign, clock):
     other = new_campaign("other")
     alarm = days(other, clock, 5, lambda day: other.record(day, status="missing"))[-1]
     assert "days are marked as missing" in alarm

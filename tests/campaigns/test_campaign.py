@@ -330,12 +330,6 @@ def test_whole_weeks(new_campaign, clock):
     assert len({each.option for each in decided}) > 1
     with pytest.raises(InvalidInput, match="align"):
         new_campaign("numbered", every="number", align="week")
-    by_three = new_campaign("three", every="number", align=3)
-    options = []
-    for bucket in range(1, 13):
-        options.append(by_three.decide(bucket).option)
-        by_three.record(bucket, rounds=20_000, total=6000)
-    assert all(len(set(options[i : i + 3])) == 1 for i in range(0, 12, 3))
 
 
 def test_no_winner_before_every_surviving_option_was_visited_twice(new_campaign, clock):

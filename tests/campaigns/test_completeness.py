@@ -33,7 +33,7 @@ def seen(campaign, clock):
 
 
 def test_a_final_value_is_usable_from_when_it_was_said_to_be_final(new_campaign, midnight):
-    campaign = new_campaign(settling_time="5 days")
+    campaign = new_campaign(completeness={"5 days": 1})
     bucket = reported(campaign, midnight, {0: 2000})
     midnight.pass_by(days=2)
     campaign.record(bucket, total=2000, status="final")

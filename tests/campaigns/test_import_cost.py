@@ -156,18 +156,6 @@ def test_no_more_buckets_are_filled_in_than_a_campaign_can_have_missed(new_campa
     assert len(campaign.history()) == 1
 
 
-def test_what_came_too_late_is_not_compared_with_all_that_did_before(new_campaign, clock):
-    campaign = new_campaign(max_lateness="1 day")
-    campaign.decide()
-    clock.pass_by(days=5)
-    few, results = calls(campaign.record_many, [Row(1, total=n) for n in range(100)])
-    assert {each.verdict for each in results} == {"too late"}
-    many, _ = calls(campaign.record_many, [Row(1, total=n) for n in range(100, 200)])
-    assert many <= 1.2 * few
-    campaign.record_many([Row(1, total=7)])
-    assert len(campaign.state().value(1).late) == 200
-
-
 def test_long_cells_are_refused_in_short(new_campaign):
     campaign = new_campaign()
     campaign.decide()

@@ -71,13 +71,6 @@ def test_all_or_nothing(campaign):
     assert forced.written
 
 
-def test_too_late_is_a_verdict(new_campaign, clock):
-    campaign = new_campaign(max_lateness="1 day")
-    campaign.decide()
-    clock.pass_by(days=5)
-    assert verdicts(import_totals(campaign, b"date,total\n2026-03-02,15\n")) == ["too late"]
-
-
 @pytest.mark.parametrize(
     ("data", "total"),
     [

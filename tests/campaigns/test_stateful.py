@@ -32,7 +32,6 @@ POLICIES = {
 }
 PARAMETERS = POLICIES["odaaf"]
 EXPECTED = 700
-USABLE, LATENESS = timedelta(days=1), timedelta(days=6)
 FIRST_DAY = date(2026, 3, 1)
 #: The clocks change on 8 March in Los Angeles and on 29 March in Berlin.
 ZONES = ("UTC", "Europe/Berlin", "Asia/Tokyo", "America/Los_Angeles", "Asia/Kathmandu")
@@ -113,12 +112,8 @@ class Model:
                 policy.drop(drops.pop(0)[0])
                 self.told = None
             value, end = self.values[bucket], self.end(bucket)
-            total, since = value["total"], value["since"]
-            lost = value["status"] == "missing" or (total is None and now - end > LATENESS)
-            usable = total is not None and now >= end
-            if usable:
-                usable = now - max(since, end) >= USABLE
-            usable = usable or (value["status"] == "final" and total is not None)
+            total, lost = value["total"], value["status"] == "missing"
+            usable = now >= end or value["status"] == "final"
             arm = arm if value["shown"] is None else value["shown"]
             other = lost or arm != self.decided[bucket][0]
             rounds = EXPECTED if value["rounds"] is None else value["rounds"]
@@ -182,8 +177,7 @@ class Model:
         self.decided[bucket] = arm, purpose
         self.numbers[bucket] = number
         self.values[bucket] = {
-            "rounds": None, "total": None, "status": "provisional", "shown": None,
-            "since": None, "seen": None,
+            "rounds": None, "total": None, "status": "provisional", "shown": None, "seen": None
         }  # fmt: skip
 
 
@@ -203,8 +197,7 @@ class Comparison(RuleBasedStateMachine):
         self.store = Store(Path(self.folder) / "campaigns.db")
         self.campaign = Campaign.create(
             name="model", options=OPTIONS, policy="odaaf", parameters=PARAMETERS, every="day", expected_rounds=EXPECTED,
-            time_basis="arrival", settling_time=USABLE, max_lateness=LATENESS, start="2026-03-01",
-            zone=zone, store=self.store, clock=self.clock,
+            time_basis="arrival", start="2026-03-01", zone=zone, store=self.store, clock=self.clock,
         )  # fmt: skip
         if reported is not None:
             bucket, arm = reported
@@ -340,20 +333,18 @@ class Comparison(RuleBasedStateMachine):
         )
         if value["status"] == "final" and corrects:
             return "conflicting"
-        if self.now - end > LATENESS:
-            return "too late"
         revised = any(value[key] is not None for key in changed - {"status"})
         revised |= "status" in changed and (
             value["total"] is not None or value["status"] != "provisional"
         )
         if "total" in changed:
-            value["since"] = value["seen"] = self.now
+            value["seen"] = self.now
         value.update({key: said[key] for key in changed & {"rounds", "total"}})
         value["status"] = status
         if "shown" in changed:
             value["shown"] = shown
         if status == "missing":
-            value["total"] = value["since"] = value["seen"] = None
+            value["total"] = value["seen"] = None
         return "revised" if revised else "new"
 
     @precondition(lambda self: self.model.decided)

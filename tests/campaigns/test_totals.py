@@ -82,7 +82,7 @@ SCRIPTS = {
         ],
     ),
     "final stands unless it is corrected on purpose": (
-        {"settling_time": "9 days"},
+        {"completeness": {"9 days": 1}},
         [
             (wait(days=1), says("new", **WHOLE, status="final"), used(1500)),
             (says("same", total=1500, status="provisional"), kept(1, status="final")),
@@ -98,12 +98,12 @@ SCRIPTS = {
             ),
         ],
     ),
-    "a final value corrected to a provisional one must settle": (
-        {"settling_time": "2 days"},
+    "a final value corrected to a provisional one must be full": (
+        {"completeness": {"3 days": 1}},
         [
             (wait(days=1), says("new", **WHOLE, status="final"), used(1500)),
             (says("revised", status="missing", overwrite_final=True), says("revised", total=1400)),
-            (kept(3, status="provisional"), used(None), wait(days=2), used(1400)),
+            (kept(3, status="provisional"), used(None), wait(days=3), used(1400)),
         ],
     ),
     "negative totals are accepted and marked": (
@@ -112,35 +112,11 @@ SCRIPTS = {
             (wait(days=1), says("new", ("negative",), rounds=5000, total=-12.5), used(-12.5)),
         ],
     ),
-    "a total is used once its newest value is old enough": (
-        {"settling_time": "2 days"},
+    "what is final counts before it is full": (
+        {"completeness": {"3 days": 1}},
         [
-            (wait(days=1), says("new", **WHOLE), used(None), wait(days=2), used(1500)),
-            (says("revised", total=1600), used(None), says("same", status="final"), used(1600)),
-        ],
-    ),
-    "the same total again does not start the wait anew": (
-        {"settling_time": "2 days"},
-        [
-            (
-                wait(hours=12),
-                says("new", ("early",), **WHOLE),
-                wait(hours=12),
-                says("same", **WHOLE),
-            ),
-            (kept(2), wait(hours=40), used(1500)),
-        ],
-    ),
-    "an early total stands from the end of its bucket on": (
-        {"settling_time": "12 hours"},
-        [
-            (
-                wait(hours=2),
-                says("new", ("early",), rounds=2000, total=600),
-                wait(hours=15),
-                used(None),
-            ),
-            (wait(hours=11), used(600)),
+            (wait(days=1), says("new", **WHOLE), used(None)),
+            (says("same", status="final"), used(1500)),
         ],
     ),
     "a total of the evening counts once its day is over": (
@@ -155,27 +131,6 @@ SCRIPTS = {
         {},
         [
             (says("new", rounds=2000, total=600, status="final"), used(600)),
-        ],
-    ),
-    "at exactly the lateness it is in time": (
-        {"max_lateness": "3 days"},
-        [
-            (wait(hours=16 + 72), says("new", **WHOLE), used(1500)),
-        ],
-    ),
-    "a second later it is too late, and kept once": (
-        {"max_lateness": "3 days"},
-        [
-            (wait(hours=16 + 72, seconds=1), says("too late", **WHOLE), used(None, "override")),
-            (wait(days=1), says("too late", **WHOLE), kept(1, total=None)),
-            (says("too late", rounds=5000, total=1501), kept(2, total=None)),
-        ],
-    ),
-    "what comes too late does not replace what came in time": (
-        {"max_lateness": "3 days"},
-        [
-            (wait(days=2), says("new", **WHOLE), wait(days=6)),
-            (says("too late", total=9, allow_out_of_range=True), kept(2, total=1500), used(1500)),
         ],
     ),
     "values are scaled until they are full": (

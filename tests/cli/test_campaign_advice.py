@@ -167,7 +167,7 @@ def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_pat
     assert "nothing is known" not in said["reason"]
     states = [row["state"] for row in json.loads(morning(7, "status", "--json")[1])["timeline"]]
     assert states[:7] == ["known"] * 7
-    stops = ("change", "--completeness", "none", "--settling-time", "10 days", "--reason", "a test")
+    stops = ("change", "--completeness", "10 days: 1", "--reason", "a test")
     code, out, _ = morning(7, *stops, "--dry-run")
     assert code == 0
     assert "7 totals stop counting until" in out

@@ -25,7 +25,7 @@ WRONG = {
     "expected_rounds": (0, "the expected rounds of a bucket must be a whole number of at least 1"),
     "zone": ("Mars", "there is no time zone 'Mars'"),
     "policy": ("odaff", "there is no policy 'odaff'; did you mean 'odaaf'?"),
-    "settling_time": ("soon", "settling_time must be a span of time such as '2 days'"),
+    "completeness": ("soon", "completeness must be a span of time such as '2 days'"),
     "align": ("year", "align is 'week'"),
     "time_basis": ("birth", "say by which time your totals are dated"),
     "start": ("01/02/2026", "'01/02/2026' is not a date that can be read without guessing"),
@@ -67,8 +67,6 @@ def test_what_is_missing_or_unknown_is_named():
 def test_what_is_kept_means_the_same(completeness):
     more = {
         "completeness": completeness,
-        "max_lateness": "month",
-        "settling_time": "36 h",
         "align": "week",
     }
     config = CampaignConfig.read({**GIVEN, **more})

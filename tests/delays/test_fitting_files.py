@@ -44,7 +44,6 @@ def test_marks_are_read_as_spreadsheets_of_other_languages_write_them(tmp_path, 
         ("DELAY;x\n1,5;a\n2,25;b\n", {}),
         ("A report\nof 2026\n\nid,Delay\n7,1.5\n8,2.25\nTotal,\n", {}),
         ("delay\tx\n1.5\ta\n2.25\tb\n", {}),
-        ("junk,delay\nx,y\nx,delay\n1,1.5\n2,2.25\n", {"skip_lines": 2}),
     ],
 )
 def test_separators_marks_and_lines_before_the_names(tmp_path, text, form):

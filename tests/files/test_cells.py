@@ -43,9 +43,7 @@ PLAIN = FileForm()
         ("1.234", FileForm(decimal="."), ";", 1.234),
         ("1,234", FileForm(decimal=","), ";", 1.234),
         ("1,234", FileForm(decimal="."), ",", 1234),
-        ("1,234", FileForm(thousands=","), ",", 1234),
-        ("1.234", FileForm(thousands="."), ",", 1234),
-        ("1.234", FileForm(thousands="'"), ";", 1.234),
+        ("1'234", FileForm(), ";", 1234),
         (7, PLAIN, None, 7),
         (Decimal("1.5"), PLAIN, None, 1.5),
     ],
@@ -141,11 +139,7 @@ def test_days_that_are_none_are_refused(cell, form, says):
     "given_",
     [
         {"decimal": ";"},
-        {"thousands": "x"},
-        {"decimal": ",", "thousands": ","},
         {"preset": "google"},
-        {"skip_lines": -1},
-        {"skip_lines": 10_000},
         {"sheet": ""},
         {"date_format": "%d.%m"},
         {"date_format": "day"},
@@ -169,7 +163,6 @@ def test_a_form_is_plain_values_and_back():
     form = FileForm(
         columns={"total": "Sales, all"},
         decimal=",",
-        skip_lines=2,
         add_up=True,
         date_format="day-first",
     )
@@ -182,11 +175,8 @@ def test_a_form_is_plain_values_and_back():
         "total": "Sales, all",
         "rounds": "A",
     }
-    assert FileForm(thousands=",").after(form).decimal is None
     assert FileForm(add_up=False).after(form) == replace(form, add_up=None)
     assert FileForm(preset="none", add_up=False).after(form) == FileForm()
-    first = FileForm(skip_lines=0)
-    assert FileForm.from_json(first.to_json()) == first
 
 
 @given(st.text())

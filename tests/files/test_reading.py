@@ -68,14 +68,6 @@ def test_text_of_every_kind(separator, end, encoding):
     assert (table.source.line, table.unused) == (3, ("x",))
 
 
-def test_lines_before_the_names_can_be_said():
-    data = b"day,sales\nnot these\nDay,Sales\n1,2\n"
-    assert rows(data)[1].source.line == 1
-    assert rows(data, FileForm(skip_lines=2))[0] == [(4, ["1", "2"])]
-    with pytest.raises(InvalidInput, match="is empty"):
-        rows(data, FileForm(skip_lines=9))
-
-
 def test_lines_that_add_up_others_are_left_out_and_named():
     data = (
         b"shop,day,sales\nA,2026-03-01,5\nTotal: Account, --,5\nSumme,,5\nB,Gesamt,5\n"
@@ -266,7 +258,7 @@ BYTES = st.one_of(
 @example(b'day,total\n"')
 @example(b"day,total\n\x1f,\r")
 def test_no_bytes_raise_anything_but_a_refusal(data):
-    for form in (None, FileForm(preset="google-ads"), FileForm(decimal=",", skip_lines=1)):
+    for form in (None, FileForm(preset="google-ads"), FileForm(decimal=",", sheet="x")):
         with contextlib.suppress(InvalidInput):
             read_totals(data, form, most_rows=100)
 

@@ -313,7 +313,7 @@ def test_answers_are_as_described(operator, campaign):
         {"expected_rounds": 0},
         {"expected_rounds": "1000"},
         {"policy": "odaff"},
-        {"settling_time": "soon"},
+        {"completeness": "soon"},
         {"range": [1, 1]},
         {"time_basis": None},
         {"zon": "UTC"},

@@ -341,7 +341,12 @@ def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, camp
     assert [row["verdict"] for row in again["rows"]] == ["same"]
     timeline = operator.get(f"{campaign}/status").json()["timeline"]
     assert (timeline[0]["rounds"], timeline[0]["total"]) == (1000, 300.5)
-    for bad in ({"decimal": "x"}, {"preset": "google"}, {"skip_lines": -1}, {"columns": "rounds"}):
+    for bad in (
+        {"decimal": "x"},
+        {"preset": "google"},
+        {"date_format": "x"},
+        {"columns": "rounds"},
+    ):
         assert operator.post(path, content=file, headers=CSV, params=bad).status_code == 422
     rows = {"rows": [{"bucket": 1, "total": 300.5}]}
     assert operator.post(path, json=rows, params={"decimal": ","}).status_code == 422

@@ -118,8 +118,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
         ),
     }
 )
-#: The fields that say which totals count.
-_ABOUT_TOTALS = ("completeness", "settling_time", "max_lateness")
 #: Parameters that say how late rewards come, all of which `late` says.
 _OF_DELAY = ("mean_delay", "sure", "uncertainty")
 
@@ -295,7 +293,7 @@ def _particulars(
         return {"before": config.options[body["option"]]}, ""
     if action == "change":
         changes, before, notes = _changed_fields(config, body["asked"])
-        if not changes.keys().isdisjoint(_ABOUT_TOTALS):
+        if "completeness" in changes:
             after = CampaignConfig.from_json({**config.to_json(), **changes})
             notes += effect_on_totals(state, after, at)
         return {"changes": changes, "before": before}, " ".join(notes)

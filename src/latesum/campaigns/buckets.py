@@ -120,10 +120,8 @@ class Buckets:
             return local.isoformat(sep=" ", timespec="minutes")
         return local.date().isoformat()
 
-    def block(self, number: int, align: str | int) -> int:
-        """Which whole week, or group of `align` buckets, a bucket belongs to."""
-        if isinstance(align, int):
-            return (number - 1) // align
+    def week(self, number: int) -> int:
+        """Which week since the start a bucket belongs to."""
         begun, first = (self._local(self.begin(each)).replace(tzinfo=None) for each in (number, 1))
         return (begun - first).days // 7
 

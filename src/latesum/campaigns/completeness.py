@@ -46,7 +46,7 @@ class Completeness:
         """What may be used of a bucket now."""
         state, value = self.state, self.state.value(bucket)
         row = Observation(state.region, bucket, value.rounds, state.shares(bucket))
-        if value.status == "missing" or (value.total is None and self.too_late(bucket)):
+        if value.status == "missing":
             return row._replace(state="missing")
         if value.status == "final":
             return row._replace(total=value.total)
@@ -59,11 +59,6 @@ class Completeness:
         if value.total is None or share is None:
             return row._replace(state="pending")
         return row._replace(total=value.total / share, share=share)
-
-    def too_late(self, bucket: int) -> bool:
-        """Whether whatever is said now about a bucket comes too late to be used."""
-        end, lateness = self.end(bucket), self.config.max_lateness
-        return end is not None and lateness is not None and self.now - end > lateness
 
     def early(self, bucket: int) -> bool:
         """Whether a bucket's total was last recorded before the bucket had ended."""
@@ -96,14 +91,13 @@ class Completeness:
         if value.final_at is not None:
             return max(value.known_at, value.final_at)
         end = self.config.buckets.end(bucket) if timed else self.end(bucket)
-        # The total of a part of its bucket cannot settle: that begins at the end.
+        # The total of a part of its bucket counts from the end on.
         since = max(value.known_at, end) if timed and end is not None else value.known_at
-        settled = since + self.config.settling_time
         for at, _ in value.reports:
             if at >= value.known_at and self._share_at(at, end) is not None:
-                return max(settled, at)
+                return max(since, at)
         # No share is known for the ages at which it was seen: it is full at the end of the curve.
-        return None if end is None or not self.full_age else max(settled, end + self.full_age)
+        return None if end is None or not self.full_age else max(since, end + self.full_age)
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
         """The share of a total that is in when it is seen; None where the curve does not say.

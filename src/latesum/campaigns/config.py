@@ -54,7 +54,6 @@ MAX_ROUNDS = 10**12
 MAX_TEXT = 100
 MAX_OPTIONS = 100
 MAX_REGIONS = 200
-_MAX_ALIGN = 10_000
 _MAX_SEED = 2**53 - 1
 _DATED = (
     "say by which time your totals are dated, time_basis='arrival' or 'decision'. By "
@@ -277,10 +276,6 @@ def _check_range(value: tuple[float, float]) -> tuple[float, float]:
     return low, finite_number(value[1], "the most that a round can bring", above=low, at_most=1e12)
 
 
-def _read_span(value: Any, info: ValidationInfo) -> timedelta | None:
-    return None if value is None else parse_duration(value, str(info.field_name))
-
-
 def _read_curve(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
     """The share of a total that is in at each age, or the age from which on it is full."""
     if value is None or isinstance(value, timedelta):
@@ -308,7 +303,7 @@ def _read_curve(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
     return tuple(curve)
 
 
-def _read_align(value: Any, info: ValidationInfo) -> str | int | None:
+def _read_align(value: Any, info: ValidationInfo) -> str | None:
     if value is None:
         return None
     if info.data.get("policy") == SWITCHBACK:
@@ -316,16 +311,9 @@ def _read_align(value: Any, info: ValidationInfo) -> str | int | None:
             "switchback knows weekdays by itself and needs no align; for how long a choice stays "
             "is its parameter stay."
         )
-    if value == "week" and info.data.get("every") != "number":
-        return "week"
-    if isinstance(value, str):
-        raise InvalidInput(
-            f"align is 'week' (for hours, days and weeks) or a number of buckets, not {value!r}."
-        )
-    aligned = whole_number(value, "align", at_least=2)
-    if aligned > _MAX_ALIGN:
-        raise InvalidInput(f"align is at most {_MAX_ALIGN:,} buckets.")
-    return aligned
+    if value != "week" or info.data.get("every") == "number":
+        raise InvalidInput(f"align is 'week', for hours, days and weeks, not {value!r}.")
+    return "week"
 
 
 def _read_status_quo(value: Any, info: ValidationInfo) -> str:
@@ -352,10 +340,6 @@ def _read_history(value: Any, info: ValidationInfo) -> tuple[Observation, ...]:
 
 def _or_null(*schemas: dict[str, Any]) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [*schemas, {"type": "null"}]})
-
-
-def _whole(minimum: int, maximum: int) -> dict[str, Any]:
-    return {"type": "integer", "minimum": minimum, "maximum": maximum}
 
 
 _SPAN = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
@@ -431,12 +415,6 @@ class CampaignConfig(BaseModel):
     ] = Field(
         "successes", max_length=MAX_TEXT, description="What totals count; by default successes."
     )
-    settling_time: Annotated[
-        timedelta, BeforeValidator(_read_span), WithJsonSchema(_SPAN), _CHANGEABLE
-    ] = Field(timedelta(0), description="How old a total must be to be used; by default 0 days.")
-    max_lateness: Annotated[
-        timedelta | None, BeforeValidator(_read_span), _or_null(_SPAN), _CHANGEABLE
-    ] = Field(None, description="Values that come later after their bucket's end are not used.")
     completeness: Annotated[
         Curve | timedelta | None, PlainValidator(_read_curve), _or_null(_SHARES, _SPAN), _CHANGEABLE
     ] = Field(
@@ -445,15 +423,12 @@ class CampaignConfig(BaseModel):
         "'fit 7 days' to fit that to the campaign's own totals.",
     )
     align: Annotated[
-        str | int | None,
-        BeforeValidator(_read_align),
-        _or_null({"const": "week"}, _whole(2, _MAX_ALIGN)),
-        _CHANGEABLE,
-    ] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")
+        str | None, BeforeValidator(_read_align), _or_null({"const": "week"}), _CHANGEABLE
+    ] = Field(None, description="'week' for blocks of whole weeks.")
     seed: Annotated[
         int,
         BeforeValidator(lambda n: secrets.randbits(32) if n is None else whole_number(n, "seed")),
-        _or_null(_whole(0, _MAX_SEED)),
+        _or_null({"type": "integer", "minimum": 0, "maximum": _MAX_SEED}),
     ] = Field(
         None, validate_default=True, le=_MAX_SEED, description="For policies that draw at random."
     )
@@ -654,9 +629,8 @@ class CampaignConfig(BaseModel):
         saved = {name: getattr(self, name) for name in type(self).model_fields}
         for name in ("options", "regions", "range"):
             saved[name] = list(saved[name])
-        for name in ("settling_time", "max_lateness", "completeness"):
-            if isinstance(saved[name], timedelta):
-                saved[name] = saved[name].total_seconds()
+        if self.full_after is not None:
+            saved["completeness"] = self.full_after.total_seconds()
         if self.curve is not None:
             saved["completeness"] = [[age.total_seconds(), share] for age, share in self.curve]
         saved["start"] = None if self.start is None else self.start.isoformat()
@@ -670,12 +644,11 @@ class CampaignConfig(BaseModel):
         read = dict(saved)
         for name in ("options", "regions", "range"):
             read[name] = tuple(saved[name])
-        for name in ("settling_time", "max_lateness", "completeness"):
-            if isinstance(saved[name], int | float):
-                read[name] = timedelta(seconds=saved[name])
-        if isinstance(saved["completeness"], list):
-            curve = saved["completeness"]
+        curve = saved["completeness"]
+        if isinstance(curve, list):
             read["completeness"] = tuple((timedelta(seconds=age), share) for age, share in curve)
+        elif curve is not None:
+            read["completeness"] = timedelta(seconds=curve)
         start = saved["start"]
         read["start"] = None if start is None else datetime.fromisoformat(start)
         read["history"] = tuple(

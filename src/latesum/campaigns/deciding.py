@@ -64,10 +64,9 @@ def decide(
     All buckets before it are decided. `replay` is the policy as it followed the log so far, which
     saves time.
     """
-    last, align = state.decisions.get(bucket - 1), state.config.align
+    last = state.decisions.get(bucket - 1)
     if last is not None and _is_aligned(state, last, bucket):
-        block = "week" if align == "week" else f"{align} buckets"
-        reason = f"{last.option} runs to the end of the {block} it began."
+        reason = f"{last.option} runs to the end of the week it began."
         return {"": _go_on(state, last, "aligned", reason, now)}
     if state.config.is_market:
         asked = _ask_market(state, bucket, now)
@@ -97,13 +96,13 @@ def _ordered(part: CampaignState, bucket: int) -> tuple[int, Source, str] | None
 
 
 def _is_aligned(state: CampaignState, last: Decision, bucket: int) -> bool:
-    """Whether a bucket is the rest of a whole week, or of as many buckets as stay together."""
-    align, block = state.config.align, state.config.buckets.block
-    if align is None or state.pin is not None or state.paused is not None:
+    """Whether a bucket is the rest of a whole week."""
+    if state.config.align is None or state.pin is not None or state.paused is not None:
         return False
     if last.source in ("pinned", "paused", "reported", "finished") or last.arm in state.removed:
         return False
-    return block(bucket, align) == block(last.bucket, align)
+    week = state.config.buckets.week
+    return week(bucket) == week(last.bucket)
 
 
 # What a bucket needs to be decided, and buckets that no one asked for.

@@ -181,34 +181,21 @@ def _remedies(
     state: CampaignState, known: Completeness, unused: list[int], since: list[int]
 ) -> Iterator[str]:
     """Why totals are not usable, and what to do."""
-    config, word = state.config, state.config.buckets.word
+    word = state.config.buckets.word
     waiting = [bucket for bucket in unused if state.value(bucket).total is not None]
-    if waiting:
+    if waiting and known.full_age is not None:
         times = [at for bucket in waiting if (at := known.usable_at(bucket)) is not None]
         first = f"; the first will from {_time(min(times))} on" if times else ""
-        demands = []
-        if config.settling_time:
-            demands.append(f"it has stood for {duration_text(config.settling_time)}")
-        if known.full_age is not None:
-            demands.append(
-                f"it is full, {duration_text(known.full_age)} after the end of its {word}"
-            )
         yield (
-            f"{_are(waiting, 'total')} recorded, but one counts only when "
-            f"{' and '.join(demands)}{first}. What is recorded as final counts at once."
+            f"{_are(waiting, 'total')} recorded, but one counts only when it is full, "
+            f"{duration_text(known.full_age)} after the end of its {word}{first}. What is recorded "
+            "as final counts at once."
         )
     none = {b: value for b in since if (value := state.value(b)).total is None}
-    too_late = [bucket for bucket, value in none.items() if value.late]
-    if too_late and config.max_lateness is not None:
-        yield (
-            f"{_are(too_late, 'total')} not used because of coming more than "
-            f"{duration_text(config.max_lateness)} after the end of the {word}: record totals "
-            "sooner, or allow a larger max_lateness."
-        )
     missing = [bucket for bucket, value in none.items() if value.status == "missing"]
     if missing:
         yield f"{_are(missing, word)} marked as missing: if a total turns up, record it."
-    silent = len(none.keys() - {*too_late, *missing})
+    silent = len(none) - len(missing)
     if silent and (silent >= _MAX_SILENT or silent == len(since)):
         which = "them" if silent == len(since) else f"{silent} of them"
         yield (
@@ -325,7 +312,7 @@ def _data(state: CampaignState, known: Completeness) -> Iterator[Finding]:
         )
     none = timedelta(0)
     full = known.full_age or none
-    settled = max(_LONG_AFTER, config.settling_time, full, config.buckets.length or none)
+    settled = max(_LONG_AFTER, full, config.buckets.length or none)
     reported = [
         (end, v.reports) for b, v in state.values.items() if (end := known.end(b)) and v.reports
     ]

@@ -13,12 +13,12 @@ from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import MAX_ROUNDS, CampaignConfig
 from latesum.campaigns.deciding import carry, check_gap, fill_in
 from latesum.campaigns.rows import Shown, largest_share, read_shown, shown_text
-from latesum.campaigns.state import Append, CampaignState, RecordStatus, Value, said
+from latesum.campaigns.state import Append, CampaignState, RecordStatus, Value
 from latesum.errors import MAX_PROBLEMS, BadRows, Conflicting, UnknownBucket
 from latesum.files.totals import Row
 
 #: What became of a record.
-Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown bucket"]
+Verdict = Literal["new", "same", "revised", "conflicting", "unknown bucket"]
 #: A limit far above anything real, so that no sum can overflow.
 MAX_TOTAL = 1e15
 #: Of so many rounds, a total below 1 may be a rate.
@@ -249,9 +249,6 @@ class Recorder:
             return "conflicting", None
         if row.total is not None and row.total < 0:
             changes["negative"] = True
-        if known.too_late(bucket):
-            heard = said({"verdict": "too late", **changes}) in value.late
-            return "too late", None if heard else changes
         stood = value.total is not None or value.status != "provisional"
         return "revised" if corrects or ("status" in changes and stood) else "new", changes
 
@@ -267,8 +264,6 @@ class Recorder:
                 f"the value of {label} is final: {old.rounds} rounds, total {old.total}. To "
                 "correct it all the same, allow changes of final values (overwrite-final)."
             )
-        if verdict == "too late":
-            return marks, f"it is kept, but {label} ended too long ago for it to be used."
         if row.total is not None and self._known[row.region or ""].early(bucket):
             note = f"{label} has not ended: this counts once it has, unless another value comes."
             return (*marks, "early"), note

@@ -93,8 +93,6 @@ class Value:
     known_at: datetime | None = None
     final_at: datetime | None = None
     revisions: int = 0
-    #: What came too late: kept here as it was said, and never used.
-    late: set[frozenset[tuple[str, Any]]] = field(default_factory=set)
 
     @property
     def recorded(self) -> bool:
@@ -102,10 +100,7 @@ class Value:
         return self.rounds is not None or self.total is not None or self.status == "missing"
 
     def take(self, at: datetime, body: dict[str, Any]) -> None:
-        """Set what a record sets; one that came too late is only kept."""
-        if body["verdict"] == "too late":
-            self.late.add(said(body))
-            return
+        """Set what a record sets."""
         self.revisions += body["verdict"] == "revised"
         self.rounds = body.get("rounds", self.rounds)
         if "shown" in body:
@@ -120,15 +115,6 @@ class Value:
                 self.known_at = at
             self.total = body["total"]
             self.reports.append((at, body["total"]))
-
-
-def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
-    """What a record says, without who said it and why."""
-    return frozenset(
-        (key, shown_of(value) if key == "shown" else value)
-        for key, value in body.items()
-        if key not in ("by", "reason")
-    )
 
 
 class Pin(NamedTuple):

@@ -16,7 +16,7 @@ TableName = Literal["buckets", "decisions", "estimates"]
 TABLES: tuple[TableName, ...] = get_args(TableName)
 #: What columns hold that are no text.
 _TYPES: dict[str, ColumnType] = {
-    **dict.fromkeys(("number", "rounds", "rounds_asked", "revisions", "too_late"), "whole"),
+    **dict.fromkeys(("number", "rounds", "rounds_asked", "revisions"), "whole"),
     **dict.fromkeys(("buckets", "periods", "block"), "whole"),
     **dict.fromkeys(("total", "used_total", "share", "mean", "low", "high", "level"), "number"),
     "probability_best": "number",
@@ -26,7 +26,7 @@ _TYPES: dict[str, ColumnType] = {
 #: The columns; where the field of a record has another name, it stands after a colon.
 _COLUMNS: dict[TableName, str] = {
     "buckets": "bucket:label number:bucket shown decided purpose source rounds total status state "
-    "used_total share revisions too_late early reason",
+    "used_total share revisions early reason",
     "decisions": "bucket:label number:bucket option purpose source rounds_asked:rounds "
     "decided_at:at block:number reason",
     "estimates": "option:name mean low high level unit buckets periods rounds status "

@@ -64,7 +64,6 @@ class BucketRow(NamedTuple):
     state: TotalState
     status: RecordStatus
     revisions: int
-    too_late: int
     #: Whether it was recorded before the bucket had ended, and not again since.
     early: bool
     #: The standard deviations by which a market model finds it so far off that it counts for less.
@@ -339,7 +338,6 @@ def _bucket_row(state: CampaignState, completeness: Completeness, bucket: int) -
         state="running" if running else known.state,
         status=value.status,
         revisions=value.revisions,
-        too_late=len(value.late),
         early=completeness.early(bucket),
     )
 

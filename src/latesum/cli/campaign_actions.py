@@ -61,8 +61,8 @@ def _change(
 ) -> None:
     """Change the configuration from the next decision on; decisions already taken stay.
 
-    The policy, the same or another, learns from the whole log. "none" takes --align,
-    --completeness or --max-lateness away; parameter=null takes a parameter away.
+    The policy, the same or another, learns from the whole log. "none" takes --align
+    or --completeness away; parameter=null takes a parameter away.
     """
     defaults = {name: CampaignConfig.model_fields[name].default for name in _FIELDS}
     ended = [

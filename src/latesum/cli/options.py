@@ -56,8 +56,6 @@ FILE_OPTIONS = {
     "columns": _of_file(str | None, "Names of columns: rounds=Clicks,total=Conversions."),
     "date_format": _of_file(str | None, "day-first, month-first, or a pattern such as %d.%m.%y."),
     "decimal": _of_file(str | None, "The decimal mark: . or ,"),
-    "thousands": _of_file(str | None, "What stands between thousands: . or , or ' or a blank."),
-    "skip_lines": _of_file(int | None, "How many lines stand before the names of the columns."),
     "sheet": _of_file(str | None, "The sheet of an Excel file."),
     "add_up": _of_file(bool | None, "Rows of one bucket are parts of it.", "--add-up/--no-add-up"),
 }

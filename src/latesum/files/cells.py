@@ -81,21 +81,19 @@ def number(
     text = cell.strip()
     if not _PLAIN.fullmatch(text):
         text = _bare(text)
-    if whole and form.decimal is None and form.thousands is None and _TWO_WAYS.fullmatch(text):
+    decimal = form.decimal
+    if whole and decimal is None and _TWO_WAYS.fullmatch(text):
         return float(re.sub(r"[.,]", "", text))
-    decimal = form.decimal or (
-        _other_mark(form.thousands) if form.thousands in (".", ",") else None
-    )
     if decimal is None and separator == "," and _PLAIN.fullmatch(text):
         decimal = "."
-    if decimal is None and form.thousands is None and _TWO_WAYS.fullmatch(text):
+    if decimal is None and _TWO_WAYS.fullmatch(text):
         mark = "." if "." in text else ","
         as_whole, share = text.replace(mark, ""), text.replace(mark, ".")
         raise InvalidInput(
             f"{shortened(cell.strip())!r} can be read in two ways, as {as_whole} and as {share}; "
             f"set the decimal mark to '{_other_mark(mark)}' or '{mark}'."
         )
-    found = _with_decimal(text, decimal or _seen_decimal(text), form.thousands)
+    found = _with_decimal(text, decimal or _seen_decimal(text))
     if found is None:
         raise InvalidInput(_no_number(cell.strip(), text, decimal))
     return found
@@ -125,7 +123,7 @@ def _bare(text: str) -> str:
     return sign + kept.strip()
 
 
-def _other_mark(mark: str | None) -> str:
+def _other_mark(mark: str) -> str:
     return "." if mark == "," else ","
 
 
@@ -144,10 +142,9 @@ def _grouped(separator: str) -> re.Pattern[str]:
     return re.compile(rf"[+-]?[0-9]{{1,3}}({re.escape(separator)}[0-9]{{3}})+")
 
 
-def _with_decimal(text: str, decimal: str, thousands: str | None) -> float | None:
-    between = _other_mark(decimal) if thousands in (None, decimal) else thousands
+def _with_decimal(text: str, decimal: str) -> float | None:
     whole, mark, rest = text.partition(decimal)
-    for separator in (between, *_SPACES):
+    for separator in (_other_mark(decimal), *_SPACES):
         if separator in whole:
             if not _grouped(separator).fullmatch(whole):
                 return None

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from latesum._checks import InvalidInput, known_name, shortened, whole_number
+from latesum._checks import InvalidInput, known_name, shortened
 
 Dated = Literal["arrival", "decision"]
 #: In place of a pattern: only which of the two numbers is the day.
@@ -25,7 +25,7 @@ DAY_FIRST = "day-first"
 MONTH_FIRST = "month-first"
 #: A preset's name that stands for none.
 NO_PRESET = "none"
-_MAX_NAME, _MAX_PATTERN, _MAX_SKIPPED = 200, 50, 1_000
+_MAX_NAME, _MAX_PATTERN = 200, 50
 
 
 class Preset(NamedTuple):
@@ -72,8 +72,6 @@ class FileForm:
         columns: The name in the file of each column that is used, such as {"rounds": "Clicks"}.
         date_format: "day-first", "month-first", or a pattern of `strptime` such as "%d.%m.%y".
         decimal: The decimal mark, "." or ",".
-        thousands: What stands between thousands: ".", ",", " " or "'".
-        skip_lines: How many lines stand before the names of the columns; by default it is seen.
         sheet: The sheet of an Excel file.
         preset: The name of a preset (`latesum.files.PRESETS`), or "none".
         add_up: Whether several rows of one bucket are parts of it, to be added up.
@@ -85,8 +83,6 @@ class FileForm:
     columns: Mapping[str, str] = field(default_factory=dict)
     date_format: str | None = None
     decimal: str | None = None
-    thousands: str | None = None
-    skip_lines: int | None = None
     sheet: str | None = None
     preset: str | None = None
     add_up: bool | None = None
@@ -97,19 +93,10 @@ class FileForm:
             raise InvalidInput('columns are fields with names in the file: {"rounds": "Clicks"}.')
         names = {field.strip().lower(): name.strip() for field, name in self.columns.items()}
         object.__setattr__(self, "columns", names)
-        for value, known, right in (
-            (self.decimal, ".,", "the decimal mark is '.' or ','"),
-            (self.thousands, "., '", "between thousands stands '.', ',', ' ' or \"'\""),
-        ):
-            if value is not None and value not in list(known):
-                raise InvalidInput(f"{right}, not {shortened(str(value))!r}.")
-        if self.decimal is not None and self.decimal == self.thousands:
-            raise InvalidInput("the decimal mark and the one between thousands must differ.")
+        if self.decimal not in (None, ".", ","):
+            raise InvalidInput(f"the decimal mark is '.' or ',', not {shortened(self.decimal)!r}.")
         if self.preset is not None:
             known_name(self.preset, (*PRESETS, NO_PRESET), "preset")
-        skipped = whole_number(self.skip_lines or 0, "the number of lines to skip")
-        if skipped > _MAX_SKIPPED:
-            raise InvalidInput(f"at most {_MAX_SKIPPED:,} lines can be skipped.")
         if self.sheet is not None and not 0 < len(self.sheet) <= _MAX_NAME:
             raise InvalidInput(f"the name of a sheet has 1 to {_MAX_NAME} characters.")
         if self.date_format not in (None, DAY_FIRST, MONTH_FIRST):
@@ -130,13 +117,10 @@ class FileForm:
             return replace(self, preset=None, add_up=self.add_up or None)
         if self.preset is not None:
             return replace(self, add_up=self.add_up or None)
-        marks = self if self.decimal or self.thousands else remembered
         return FileForm(
             {**remembered.columns, **self.columns},
             self.date_format or remembered.date_format,
-            marks.decimal,
-            marks.thousands,
-            remembered.skip_lines if self.skip_lines is None else self.skip_lines,
+            self.decimal or remembered.decimal,
             self.sheet or remembered.sheet,
             remembered.preset,
             (remembered.add_up if self.add_up is None else self.add_up) or None,

@@ -72,7 +72,6 @@ class Rows(NamedTuple):
 def open_rows(
     source: Path | bytes,
     is_names: IsNames,
-    skip_lines: int | None = None,
     sheet: str | None = None,
     *,
     decimal_commas: bool = False,
@@ -82,7 +81,6 @@ def open_rows(
     Args:
         source: The file, or its content.
         is_names: Knows the line that names the columns; without one it is the first line.
-        skip_lines: The number of lines before the names, where it is not to be looked for.
         sheet: Of an Excel file.
         decimal_commas: A comma is no separator in a text file that has one column.
 
@@ -96,10 +94,10 @@ def open_rows(
             f"only an Excel file has sheets, and this is {kind}; leave the sheet out."
         )
     if kind == "Excel":
-        return _open_excel(source, is_names, skip_lines, sheet)
+        return _open_excel(source, is_names, sheet)
     if kind == "Parquet":
         return _open_parquet(source)
-    return _open_text(source, is_names, skip_lines, decimal_commas)
+    return _open_text(source, is_names, decimal_commas)
 
 
 def check_library(source: Path | bytes) -> str:
@@ -141,26 +139,22 @@ def _opened(source: Path | bytes) -> IO[bytes]:
 # Text.
 
 
-def _open_text(
-    source: Path | bytes, is_names: IsNames, skip_lines: int | None, decimal_commas: bool
-) -> Rows:
+def _open_text(source: Path | bytes, is_names: IsNames, decimal_commas: bool) -> Rows:
     lines = _lines(source, _encoding(source))
-    skipped = sum(1 for _ in itertools.islice(lines, skip_lines or 0))
     head = list[str]()
     found: str | None = None
-    for line in itertools.islice(lines, 1 if skip_lines is not None else MAX_BEFORE_NAMES):
+    for line in itertools.islice(lines, MAX_BEFORE_NAMES):
         head.append(line)
         if len(line) > MAX_FIRST_LINE:
             break
         if found := next((each for each in _SEPARATORS if _names(line, each, is_names)), None):
             break
-    place, separator = (len(head) - 1, found) if found else _widest(head, skipped)
+    place, separator = (len(head) - 1, found) if found else _widest(head)
     if decimal_commas and separator not in head[place]:
         separator = _NO_SEPARATOR
-    before = skipped + place
-    rows = _text_rows(itertools.chain(head[place:], lines), separator, before)
+    rows = _text_rows(itertools.chain(head[place:], lines), separator, place)
     _, names = next(rows)
-    return Rows(before + 1, [str(name) for name in names], rows, separator)
+    return Rows(place + 1, [str(name) for name in names], rows, separator)
 
 
 def _names(line: str, separator: str, is_names: IsNames) -> bool:
@@ -169,13 +163,13 @@ def _names(line: str, separator: str, is_names: IsNames) -> bool:
     return not alone and is_names([part.strip().strip('"').strip().lower() for part in parts])
 
 
-def _widest(head: list[str], skipped: int) -> tuple[int, str]:
+def _widest(head: list[str]) -> tuple[int, str]:
     """The place and the separator of the first of the widest lines: it names the columns."""
     first = next((place for place, line in enumerate(head) if line.strip()), None)
     if first is None:
         raise InvalidInput("the file is empty; its first line must name the columns.")
     if len(head[first]) > MAX_FIRST_LINE:
-        raise too_wide(f"it has more than {MAX_FIRST_LINE:,} characters", skipped + first + 1)
+        raise too_wide(f"it has more than {MAX_FIRST_LINE:,} characters", first + 1)
     found, most = (first, ","), 1
     for place, line in enumerate(head):
         bare = _QUOTED.sub("q", line[:MAX_FIRST_LINE])
@@ -258,9 +252,7 @@ def too_wide(why: str, line: int) -> BadFile:
 # Excel and Parquet.
 
 
-def _open_excel(
-    source: Path | bytes, is_names: IsNames, skip_lines: int | None, sheet: str | None
-) -> Rows:
+def _open_excel(source: Path | bytes, is_names: IsNames, sheet: str | None) -> Rows:
     openpyxl = require("openpyxl", "excel")
     _check_packed(source)
     with contextlib.ExitStack() as stack:
@@ -271,7 +263,7 @@ def _open_excel(
                 warnings.simplefilter("ignore")  # about styles and the like, which are not read
                 load = openpyxl.load_workbook
                 books.append(_guarded("Excel", load, file, read_only=True, data_only=values))
-        chosen, line = _chosen_sheet(books[0], is_names, skip_lines, sheet)
+        chosen, line = _chosen_sheet(books[0], is_names, sheet)
         formulas = _guarded("Excel", books[1].__getitem__, chosen.title)
         rows = _with_formulas(_excel_rows(chosen, line), _excel_rows(formulas, line))
         _, cells = next(rows)
@@ -282,9 +274,7 @@ def _open_excel(
     return Rows(line, ["" if cell is None else str(cell) for cell in cells], rows)
 
 
-def _chosen_sheet(
-    book: Any, is_names: IsNames, skip_lines: int | None, sheet: str | None
-) -> tuple[Any, int]:
+def _chosen_sheet(book: Any, is_names: IsNames, sheet: str | None) -> tuple[Any, int]:
     """The sheet with the table, and the line with its names."""
     every = _guarded("Excel", lambda: list(book.worksheets))
     sheets = [each for each in every if each.sheet_state == "visible"]
@@ -293,7 +283,7 @@ def _chosen_sheet(
         sheets = [each for each in sheets if each.title.casefold() == sheet.casefold()]
         if not sheets:
             raise InvalidInput(f"there is no sheet {shortened(sheet)!r}; there are: {there}.")
-    found = [(each, _excel_head(each, is_names, skip_lines)) for each in sheets[:_MAX_SHEETS]]
+    found = [(each, _excel_head(each, is_names)) for each in sheets[:_MAX_SHEETS]]
     filled = [(each, *head) for each, head in found if head is not None]
     if not filled:
         raise InvalidInput("the file is empty; its first line must name the columns.")
@@ -306,12 +296,11 @@ def _chosen_sheet(
     return fitting[0] if fitting else filled[0][:2]
 
 
-def _excel_head(sheet: Any, is_names: IsNames, skip_lines: int | None) -> tuple[int, bool] | None:
+def _excel_head(sheet: Any, is_names: IsNames) -> tuple[int, bool] | None:
     """The line of the names in a sheet, and whether they are those that are looked for."""
     first = None
-    last = MAX_BEFORE_NAMES if skip_lines is None else skip_lines + 1
-    for line, cells in itertools.islice(_excel_rows(sheet, 1), last):
-        if line <= (skip_lines or 0) or not any(cell is not None for cell in cells):
+    for line, cells in itertools.islice(_excel_rows(sheet, 1), MAX_BEFORE_NAMES):
+        if not any(cell is not None for cell in cells):
             continue
         first = first or line
         if is_names([str(cell or "").strip().lower() for cell in cells[:MAX_COLUMNS]]):

@@ -156,8 +156,8 @@ def open_table(
     for name in form.columns:
         known_name(name, fields, "field of such a file")
     preset = None if form.preset is None else PRESETS[known_name(form.preset, PRESETS, "preset")]
-    if preset is not None and form.decimal is None and form.thousands is None:
-        form = replace(form, decimal=".", thousands=",")
+    if preset is not None and form.decimal is None:
+        form = replace(form, decimal=".")
     given = {name: column.strip().lower() for name, column in form.columns.items()}
     wanted = {name: list(usual) for name, usual in fields.items()}
     if preset is not None:
@@ -171,9 +171,7 @@ def open_table(
         found = _places(wanted, given, cells)
         return any(found.keys() >= set(needed) for needed in enough)
 
-    rows = open_rows(
-        source, is_names, form.skip_lines, form.sheet, decimal_commas=form.decimal == ","
-    )
+    rows = open_rows(source, is_names, form.sheet, decimal_commas=form.decimal == ",")
     if len(rows.names) > MAX_COLUMNS:
         raise too_wide(f"it names {len(rows.names):,} columns", rows.line)
     lowered = [name.strip().lower() for name in rows.names]

@@ -85,12 +85,6 @@ async def file_form(
     decimal: Annotated[
         str | None, Query(max_length=1, description="The decimal mark, a point or a comma.")
     ] = None,
-    thousands: Annotated[
-        str | None, Query(max_length=1, description="What stands between thousands.")
-    ] = None,
-    skip_lines: Annotated[
-        int | None, Query(ge=0, le=1000, description="Lines before the names of the columns.")
-    ] = None,
     sheet: Annotated[
         str | None, Query(max_length=200, description="The sheet of an Excel file.")
     ] = None,
@@ -101,8 +95,6 @@ async def file_form(
         columns=read_columns(columns),
         date_format=date_format,
         decimal=decimal,
-        thousands=thousands,
-        skip_lines=skip_lines,
         sheet=sheet,
         preset=preset,
         add_up=add_up,

@@ -375,7 +375,7 @@ function setUpUpload(form) {
   async function upload(dryRun) {
     const file = form.elements.file.files[0];
     const asked = new URLSearchParams({ dry_run: dryRun });
-    for (const name of ["preset", "columns", "date_format", "decimal", "skip_lines", "sheet"]) {
+    for (const name of ["preset", "columns", "date_format", "decimal", "sheet"]) {
       const value = form.elements[name].value.trim();
       if (value) asked.set(name, value);
     }
