@@ -7,7 +7,7 @@ import difflib
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 from latesum.errors import InvalidInput as InvalidInput
 
@@ -29,7 +29,7 @@ def whole_number(value: object, name: str, *, at_least: int = 0) -> int:
         number = int(value)
     elif not isinstance(value, bool):
         with contextlib.suppress(TypeError):
-            number = operator.index(value)  # type: ignore[arg-type]
+            number = operator.index(cast(SupportsIndex, value))
     if number is None or number < at_least:
         raise InvalidInput(f"{name} must be a whole number of at least {at_least}, not {value!r}.")
     return number

@@ -16,14 +16,14 @@ CLOSE = 1e-13
 
 
 @compiled
-def bernoulli_divergence(p, q):  # type: ignore[no-untyped-def]
+def bernoulli_divergence(p: float, q: float) -> float:
     """kl(p, q) of Bernoulli laws for 0 < p < q < 1; by log1p, so that it is exact for q near p."""
     gap = q - p
     return -p * math.log1p(gap / p) - (1.0 - p) * math.log1p(-gap / (1.0 - p))
 
 
 @compiled
-def bernoulli_upper(p, allowance, tolerance):  # type: ignore[no-untyped-def]
+def bernoulli_upper(p: float, allowance: float, tolerance: float) -> float:
     """The largest q in [p, 1] with kl(p, q) <= allowance.
 
     The divergence is convex and increasing in q, so Newton's method from a q that is too large
@@ -55,13 +55,13 @@ def bernoulli_upper(p, allowance, tolerance):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def bernoulli_lower(p, allowance, tolerance):  # type: ignore[no-untyped-def]
+def bernoulli_lower(p: float, allowance: float, tolerance: float) -> float:
     """The smallest q in [0, p] with kl(p, q) <= allowance."""
     return 1.0 - bernoulli_upper(1.0 - p, allowance, tolerance)
 
 
 @compiled
-def exploration(count, n_arms, clock, horizon):  # type: ignore[no-untyped-def]
+def exploration(count: float, n_arms: int, clock: float, horizon: float) -> float:
     """What `count` times the divergence may be, by KL-UCB++ for a horizon T > 0, else by KL-UCB.
 
     ln(x (1 + ln(x)^2)) with x = max(1, T / (K count)); past the horizon, the clock takes the place
@@ -75,7 +75,7 @@ def exploration(count, n_arms, clock, horizon):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def poisson_upper(p, allowance):  # type: ignore[no-untyped-def]
+def poisson_upper(p: float, allowance: float) -> float:
     """The largest q in [p, 1] with q - p + p ln(p / q) <= allowance: the Poisson divergence."""
     if p >= 1.0:
         return 1.0

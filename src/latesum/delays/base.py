@@ -31,11 +31,6 @@ MAX_TABLE = 4096
 FOREVER = 1 << 62
 
 
-def as_floats(k: ArrayLike) -> Floats:
-    """`k` as an array of floats."""
-    return np.asarray(k, dtype=np.float64)
-
-
 def rounded_up(values: Floats) -> Integers:
     """Continuous delays as whole rounds."""
     return np.minimum(np.ceil(values), float(FOREVER)).astype(np.int64)
@@ -54,6 +49,7 @@ class Table(NamedTuple):
     cdf: Floats  # P(delay <= k); the last entry is infinite when no delay is larger
     guide: Integers  # where to start searching: guide[g] is the first k with cdf[k] > g / size
     tail: Floats  # P(delay > spread * 2**k); empty when no delay is larger than `spread`
+    long: bool  # whether more than next to no delays are larger
 
 
 class Delay(ABC):
@@ -163,7 +159,7 @@ class Delay(ABC):
         >>> delays.uniform(1, 4).quantiles([0.25, 0.5, 1.0])
         array([1, 2, 4])
         """
-        levels = np.nextafter(1.0 - as_floats(shares), 1.0)
+        levels = np.nextafter(1.0 - np.asarray(shares, dtype=np.float64), 1.0)
         return self._first_below(levels, np.full(levels.shape, -1, dtype=np.int64))
 
     def clipped(self, largest: int) -> Delay:
@@ -217,7 +213,7 @@ class Delay(ABC):
         bounded = self.bound is not None and self.bound <= MAX_TABLE
         spread = self.bound if bounded else min(max(self.quantile(1 - _TAIL_SHARE), 1), MAX_TABLE)
         assert spread is not None
-        cdf = self.cdf(np.arange(spread + 1))
+        cdf = 1.0 - self.survival(np.arange(spread + 1))
         if bounded:
             cdf[-1] = np.inf
         size = len(cdf)
@@ -225,12 +221,8 @@ class Delay(ABC):
         # A uniform number of exactly 1.0 - rounding - would point past the table.
         guide = np.minimum(guide, spread).astype(np.int64)
         doublings = np.arange(0 if bounded else 62 - spread.bit_length())
-        return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
-
-    @functools.cached_property
-    def is_long(self) -> bool:
-        """Whether more than next to no delays lie beyond the table."""
-        return len(self.table.tail) > 0 and self.table.spread >= MAX_TABLE
+        long = not bounded and spread >= MAX_TABLE
+        return Table(spread, cdf, guide, self.survival(spread * 2**doublings), long)
 
     def _first_below(self, level: Floats, after: Integers) -> Integers:
         """The smallest j > after with P(delay > j) < level: inverse transform by bisection."""
@@ -265,6 +257,11 @@ class Family(Delay):
     `made_by` is the function, with its arguments, that makes it again.
     """
 
+    text: str = ""
+    short_text: str = ""
+    bound: int | None = None
+    _identity: tuple[Any, ...] = ()
+
     def __init__(
         self,
         text: str,
@@ -279,38 +276,16 @@ class Family(Delay):
         made_by: tuple[Any, ...] = (),
         short_text: str | None = None,
     ) -> None:
-        self._text = text.format(*(parent.text for parent in parents))
-        self._short_text = short_text or text.format(*(each.short_text for each in parents))
-        self._same = (text, *(parent._identity for parent in parents))
+        self.text = text.format(*(parent.text for parent in parents))
+        self.short_text = short_text or text.format(*(each.short_text for each in parents))
+        self.bound, self.made_by = bound, made_by
+        self._identity = (type(self), text, *(parent._identity for parent in parents))
         self._survival, self._draw, self._draw_beyond = survival, draw, draw_beyond
-        self._bound, self._mean, self._variance, self.made_by = bound, mean, variance, made_by
-
-    @property
-    def text(self) -> str:
-        return self._text
-
-    @property
-    def short_text(self) -> str:
-        return self._short_text
-
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        return type(self), *self._same
-
-    @property
-    def bound(self) -> int | None:
-        return self._bound
-
-    @property
-    def mean(self) -> float:
-        return super().mean if self._mean is None else self._mean
-
-    @property
-    def variance(self) -> float:
-        return super().variance if self._variance is None else self._variance
+        if mean is not None and variance is not None:
+            self._moments = mean, variance
 
     def survival(self, k: ArrayLike) -> Floats:
-        return self._survival(as_floats(k))
+        return self._survival(np.asarray(k, dtype=np.float64))
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
         return self._draw(count, rng)

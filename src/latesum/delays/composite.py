@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays.base import Delay, Family, Integers, as_floats, number_text, rounded_up
+from latesum.delays.base import Delay, Family, Integers, number_text, rounded_up
 from latesum.delays.curves import Curve, Floats
 from latesum.delays.parsing import law, parse
 
@@ -156,8 +156,8 @@ def tabulated(
         return rounded_up(drawn)
 
     def draw_beyond(k: Integers, rng: np.random.Generator) -> Integers:
-        passed = 1 - curve.survival(as_floats(k))
-        drawn = at_levels(passed + (1 - passed) * rng.random(len(k)), as_floats(k), rng)
+        passed = 1 - curve.survival(k.astype(np.float64))
+        drawn = at_levels(passed + (1 - passed) * rng.random(len(k)), k.astype(np.float64), rng)
         return np.maximum(drawn, k + 1)  # rounding must not bring back what has passed
 
     return Family(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays.base import Delay, Family, Integers, as_floats, number_text, rounded_up
+from latesum.delays.base import Delay, Family, Integers, number_text, rounded_up
 from latesum.delays.curves import Floats
 from latesum.delays.parsing import law
 
@@ -66,7 +66,7 @@ def geometric(mean: float) -> Delay:
 
     return Family(
         _text("geometric", mean),
-        lambda k: as_floats(stay ** np.maximum(k + 1, 0.0)),
+        lambda k: np.asarray(stay ** np.maximum(k + 1, 0.0)),
         draw,
         bound=None if mean > 0 else 0,
         mean=mean,
@@ -164,7 +164,7 @@ def half_normal(location: float, sd: float) -> Delay:
     def survival(k: Floats) -> Floats:
         from scipy.special import erfc
 
-        return as_floats(erfc(np.maximum(k - location, 0.0) / (sd * math.sqrt(2))))
+        return np.asarray(erfc(np.maximum(k - location, 0.0) / (sd * math.sqrt(2))))
 
     return Family(
         _text("half_normal", location, sd),
@@ -191,7 +191,7 @@ def truncated_normal(location: float, sd: float) -> Delay:
     def survival(k: Floats) -> Floats:
         from scipy.special import ndtr
 
-        return as_floats(ndtr((location - np.maximum(k, 0.0)) / sd) / ndtr(location / sd))
+        return np.asarray(ndtr((location - np.maximum(k, 0.0)) / sd) / ndtr(location / sd))
 
     def draw(count: int, rng: np.random.Generator) -> Integers:
         from scipy.special import ndtr, ndtri
@@ -218,7 +218,7 @@ def pareto(shape: float, mean: float) -> Delay:
     scale = mean * (shape - 1)
     return Family(
         _text("pareto", shape, mean),
-        lambda k: as_floats((1 + np.maximum(k, 0.0) / scale) ** -shape),
+        lambda k: np.asarray((1 + np.maximum(k, 0.0) / scale) ** -shape),
         lambda count, rng: rounded_up(scale * rng.pareto(shape, count)),
         # Given more than k, the rest is Pareto again, with its scale grown by k.
         draw_beyond=lambda k, rng: rounded_up(k + (scale + k) * rng.pareto(shape, len(k))),

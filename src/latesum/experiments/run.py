@@ -67,7 +67,7 @@ class Run:
         #: The rounds after which the arm could change: 0, and the end of every block.
         self.ends = np.concatenate([[0], np.cumsum(rounds, dtype=np.int64)])
         self._plays = plays
-        lost = problem.gaps_by_arm[self.arms] * rounds
+        lost = np.array(problem.gaps)[self.arms] * rounds
         if problem.changes:
             lost = np.array([self._lost(*each) for each in enumerate(np.diff(self.ends))])
         self._regret_at_ends = np.concatenate([[0.0], np.cumsum(lost)])

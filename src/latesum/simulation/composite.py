@@ -21,55 +21,12 @@ from latesum.simulation.world import World
 Parts = int | Literal["spread"]
 
 
-class CompositeProblem(Problem):
-    """K arms whose rewards arrive in several parts, at most 4,096 rounds late.
-
-    Policies need no change: a part that comes late is like a smaller reward that does.
-
-    Args:
-        delay: As for `Problem`; it must have a bound.
-        parts: The number of equal parts of a reward, each with a delay of its own; or "spread": of
-            every reward the share P(delay = k) arrives k rounds later.
-
-    >>> problem = CompositeProblem([0.5, 0.6], "uniform(0, 100)", parts=4)
-    >>> problem
-    CompositeProblem([0.5, 0.6], 'uniform(0, 100)', parts=4)
-    >>> world = CompositeProblem([1.0, 0.0], "uniform(0, 3)").start(rng=np.random.default_rng(1))
-    >>> world.play_rounds(0, 5).tolist()
-    [0.25, 0.5, 0.75, 1.0, 1.0]
-    """
-
-    def __init__(
-        self,
-        arms: Sequence[Reward | float | str],
-        delay: Delay | str | Sequence[Delay | str],
-        *,
-        parts: Parts = "spread",
-    ) -> None:
-        super().__init__(arms, delay)
-        self.parts: Parts = parts
-        if parts != "spread":
-            self.parts = whole_number(parts, 'the number of parts (or "spread")', at_least=1)
-        for each in self.delays:
-            if each.bound is None or each.bound > MAX_TABLE:
-                raise InvalidInput(
-                    f"rewards in parts need a delay of at most {MAX_TABLE:,} rounds, and "
-                    f"{each.short_text} may be longer; clip it: {each.short_text}.clipped(1000)."
-                )
-
-    def _world(self, rng: np.random.Generator, **start: Any) -> World:
-        return CompositeWorld(self, rng, **start)
-
-    def __repr__(self) -> str:
-        return f"Composite{super().__repr__()[:-1]}, parts={self.parts!r})"
-
-
 class CompositeWorld(World):
     """One realization of a `CompositeProblem`."""
 
     def __init__(self, problem: CompositeProblem, rng: np.random.Generator, **start: Any) -> None:
         self._parts = problem.parts
-        super().__init__(problem.arms, problem.delays, rng, **start)
+        super().__init__(problem, rng, **start)
 
     def _send(self, reward: Reward, delay: Delay, rounds: int) -> float:
         arrived = self._take_carried(rounds)
@@ -116,3 +73,45 @@ class CompositeWorld(World):
         what, delay = self._status_quo(status_quo)
         ages: Integers = np.arange(delay.table.spread)
         self._arrive(self._earned_before(what, ages), delay)
+
+
+class CompositeProblem(Problem):
+    """K arms whose rewards arrive in several parts, at most 4,096 rounds late.
+
+    Policies need no change: a part that comes late is like a smaller reward that does.
+
+    Args:
+        delay: As for `Problem`; it must have a bound.
+        parts: The number of equal parts of a reward, each with a delay of its own; or "spread": of
+            every reward the share P(delay = k) arrives k rounds later.
+
+    >>> problem = CompositeProblem([0.5, 0.6], "uniform(0, 100)", parts=4)
+    >>> problem
+    CompositeProblem([0.5, 0.6], 'uniform(0, 100)', parts=4)
+    >>> world = CompositeProblem([1.0, 0.0], "uniform(0, 3)").start(rng=np.random.default_rng(1))
+    >>> world.play_rounds(0, 5).tolist()
+    [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
+
+    _world = CompositeWorld
+
+    def __init__(
+        self,
+        arms: Sequence[Reward | float | str],
+        delay: Delay | str | Sequence[Delay | str],
+        *,
+        parts: Parts = "spread",
+    ) -> None:
+        super().__init__(arms, delay)
+        self.parts: Parts = parts
+        if parts != "spread":
+            self.parts = whole_number(parts, 'the number of parts (or "spread")', at_least=1)
+        for each in self.delays:
+            if each.bound is None or each.bound > MAX_TABLE:
+                raise InvalidInput(
+                    f"rewards in parts need a delay of at most {MAX_TABLE:,} rounds, and "
+                    f"{each.short_text} may be longer; clip it: {each.short_text}.clipped(1000)."
+                )
+
+    def __repr__(self) -> str:
+        return f"Composite{super().__repr__()[:-1]}, parts={self.parts!r})"

@@ -239,102 +239,12 @@ def with_mean(reward: Reward, mean: float) -> Reward:
     )
 
 
-class FieldProblem(Problem):
-    """K arms whose rates follow a calendar, whose totals hold a background, or are poorly reported.
-
-    Regret is against the best arm of each round.
-
-    Args:
-        calendar: How the means change over time, if they do.
-        background: What is in every total whatever is played, if anything.
-        reporting: How totals are reported, if not at once and as they are.
-
-    >>> calendar = Calendar(step=1000, drift_to=(0.6, 0.5), drift_over=10_000)
-    >>> problem = FieldProblem([0.5, 0.6], "uniform(0, 100)", calendar=calendar)
-    >>> problem.gaps_at(0), problem.gaps_at(20_000)
-    ((0.09, 0.0), (0.0, 0.1))
-    """
-
-    def __init__(
-        self,
-        arms: Sequence[Reward | float | str],
-        delay: Delay | str | Sequence[Delay | str],
-        *,
-        calendar: Calendar | None = None,
-        background: Background | None = None,
-        reporting: Reporting | None = None,
-    ) -> None:
-        super().__init__(arms, delay)
-        self.calendar, self.background, self.reporting = calendar, background, reporting
-        self._rewards_by_means: dict[tuple[float, ...], tuple[Reward, ...]] = {}
-        if calendar is None:
-            return
-        drift_to = self.means if calendar.drift_to is None else calendar.drift_to
-        if len(drift_to) != self.n_arms:
-            raise InvalidInput(
-                f"drift_to needs a mean for each of the {self.n_arms} arms, not {len(drift_to)}."
-            )
-        for means in (self.means, drift_to):  # a rate above 1 is refused now, not in a run
-            for arm, mean in zip(self.arms, means, strict=True):
-                with_mean(arm, mean * min(calendar.factors))
-                with_mean(arm, mean * max(calendar.factors))
-
-    @property
-    def changes(self) -> bool:
-        return self.calendar is not None
-
-    def permuted(self, order: Sequence[int]) -> FieldProblem:
-        """The same arms, with their delays and drifts, in another order."""
-        result = super().permuted(order)
-        assert isinstance(result, FieldProblem)
-        result._rewards_by_means = {}
-        if self.calendar is not None and self.calendar.drift_to is not None:
-            drift_to = tuple(self.calendar.drift_to[arm] for arm in order)
-            result.calendar = replace(self.calendar, drift_to=drift_to)
-        return result
-
-    def _world(self, rng: np.random.Generator, **start: Any) -> World:
-        return FieldWorld(self, rng, **start)
-
-    def gaps_at(self, rounds: int) -> tuple[float, ...]:
-        if self.calendar is None:
-            return self.gaps
-        means = self.calendar.means_at(self.means, step=rounds // self.calendar.step)
-        return tuple(round(max(means) - mean, 15) for mean in means)
-
-    def lost_by(self, arm: int, rounds: Integers) -> Floats:
-        if self.calendar is None:
-            return super().lost_by(arm, rounds)
-        step = self.calendar.step
-        steps = -(-int(np.max(rounds, initial=0)) // step)
-        # Rounded up to a power of two, so that runs of different lengths share the table.
-        steps = 1 << max(steps, 1).bit_length()
-        table = self.calendar.cumulative_gaps(self.means, steps)[:, arm]
-        return np.interp(rounds, np.arange(steps + 1) * step, table)
-
-    def rewards_at(self, step: int) -> tuple[Reward, ...]:
-        """The reward of each arm in a step of the calendar."""
-        if self.calendar is None:
-            return self.arms
-        means = self.calendar.means_at(self.means, step=step)
-        if means not in self._rewards_by_means:
-            self._rewards_by_means[means] = tuple(map(with_mean, self.arms, means))
-        return self._rewards_by_means[means]
-
-    def __repr__(self) -> str:
-        parts = [super().__repr__().replace("Problem", "FieldProblem", 1)[:-1]]
-        for name in ("calendar", "background", "reporting"):
-            if part := getattr(self, name):
-                parts.append(f"{name}={shortened(repr(part), 80)}")
-        return ", ".join(parts) + ")"
-
-
 class FieldWorld(World):
     """One realization of a `FieldProblem`; its `reporting` is for the loop that plays it."""
 
     def __init__(self, problem: FieldProblem, rng: np.random.Generator, **start: Any) -> None:
         self._problem = problem
-        super().__init__(problem.arms, problem.delays, rng, **start)
+        super().__init__(problem, rng, **start)
 
     def play(self, arm: int, rounds: int) -> float:
         *_, rounds = self._check(arm, rounds)
@@ -385,3 +295,92 @@ class FieldWorld(World):
             those = steps == step
             earned[those] = reward.draw(int(those.sum()), self._rng)
         return earned
+
+
+class FieldProblem(Problem):
+    """K arms whose rates follow a calendar, whose totals hold a background, or are poorly reported.
+
+    Regret is against the best arm of each round.
+
+    Args:
+        calendar: How the means change over time, if they do.
+        background: What is in every total whatever is played, if anything.
+        reporting: How totals are reported, if not at once and as they are.
+
+    >>> calendar = Calendar(step=1000, drift_to=(0.6, 0.5), drift_over=10_000)
+    >>> problem = FieldProblem([0.5, 0.6], "uniform(0, 100)", calendar=calendar)
+    >>> problem.gaps_at(0), problem.gaps_at(20_000)
+    ((0.09, 0.0), (0.0, 0.1))
+    """
+
+    _world = FieldWorld
+
+    def __init__(
+        self,
+        arms: Sequence[Reward | float | str],
+        delay: Delay | str | Sequence[Delay | str],
+        *,
+        calendar: Calendar | None = None,
+        background: Background | None = None,
+        reporting: Reporting | None = None,
+    ) -> None:
+        super().__init__(arms, delay)
+        self.calendar, self.background, self.reporting = calendar, background, reporting
+        self._rewards_by_means: dict[tuple[float, ...], tuple[Reward, ...]] = {}
+        if calendar is None:
+            return
+        drift_to = self.means if calendar.drift_to is None else calendar.drift_to
+        if len(drift_to) != self.n_arms:
+            raise InvalidInput(
+                f"drift_to needs a mean for each of the {self.n_arms} arms, not {len(drift_to)}."
+            )
+        for means in (self.means, drift_to):  # a rate above 1 is refused now, not in a run
+            for arm, mean in zip(self.arms, means, strict=True):
+                with_mean(arm, mean * min(calendar.factors))
+                with_mean(arm, mean * max(calendar.factors))
+
+    @property
+    def changes(self) -> bool:
+        return self.calendar is not None
+
+    def permuted(self, order: Sequence[int]) -> FieldProblem:
+        """The same arms, with their delays and drifts, in another order."""
+        result = super().permuted(order)
+        assert isinstance(result, FieldProblem)
+        result._rewards_by_means = {}
+        if self.calendar is not None and self.calendar.drift_to is not None:
+            drift_to = tuple(self.calendar.drift_to[arm] for arm in order)
+            result.calendar = replace(self.calendar, drift_to=drift_to)
+        return result
+
+    def gaps_at(self, rounds: int) -> tuple[float, ...]:
+        if self.calendar is None:
+            return self.gaps
+        means = self.calendar.means_at(self.means, step=rounds // self.calendar.step)
+        return tuple(round(max(means) - mean, 15) for mean in means)
+
+    def lost_by(self, arm: int, rounds: Integers) -> Floats:
+        if self.calendar is None:
+            return super().lost_by(arm, rounds)
+        step = self.calendar.step
+        steps = -(-int(np.max(rounds, initial=0)) // step)
+        # Rounded up to a power of two, so that runs of different lengths share the table.
+        steps = 1 << max(steps, 1).bit_length()
+        table = self.calendar.cumulative_gaps(self.means, steps)[:, arm]
+        return np.interp(rounds, np.arange(steps + 1) * step, table)
+
+    def rewards_at(self, step: int) -> tuple[Reward, ...]:
+        """The reward of each arm in a step of the calendar."""
+        if self.calendar is None:
+            return self.arms
+        means = self.calendar.means_at(self.means, step=step)
+        if means not in self._rewards_by_means:
+            self._rewards_by_means[means] = tuple(map(with_mean, self.arms, means))
+        return self._rewards_by_means[means]
+
+    def __repr__(self) -> str:
+        parts = [super().__repr__().replace("Problem", "FieldProblem", 1)[:-1]]
+        for name in ("calendar", "background", "reporting"):
+            if part := getattr(self, name):
+                parts.append(f"{name}={shortened(repr(part), 80)}")
+        return ", ".join(parts) + ")"

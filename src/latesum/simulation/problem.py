@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +28,8 @@ class Problem:
     ((0.5, 0.6), 1)
     """
 
+    _world: ClassVar[type[World]] = World
+
     def __init__(
         self, arms: Sequence[Reward | float | str], delay: Delay | str | Sequence[Delay | str]
     ) -> None:
@@ -36,21 +37,28 @@ class Problem:
             raise InvalidInput(f"the arms are a list of rewards or of means, not {arms!r}.")
         if len(arms) < 2:
             raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
-        self.arms = tuple(as_reward(arm) for arm in arms)
+        rewards = [as_reward(arm) for arm in arms]
         if isinstance(delay, (str, Delay)) or not isinstance(delay, Sequence):
-            self.delays: tuple[Delay, ...] = (parse(delay),) * len(self.arms)
+            delays = [parse(delay)] * len(rewards)
         else:
-            self.delays = tuple(parse(each) for each in delay)
-            if len(self.delays) != len(self.arms):
+            delays = [parse(each) for each in delay]
+            if len(delays) != len(rewards):
                 raise InvalidInput(
-                    f"give one delay for all arms or one for each of the {len(self.arms)}, "
-                    f"not {len(self.delays)}."
+                    f"give one delay for all arms or one for each of the {len(rewards)}, "
+                    f"not {len(delays)}."
                 )
+        self._set_arms(rewards, delays)
 
-    @property
-    def n_arms(self) -> int:
-        """The number of arms (the paper's K)."""
-        return len(self.arms)
+    def _set_arms(self, rewards: Sequence[Reward], delays: Sequence[Delay]) -> None:
+        self.arms, self.delays = tuple(rewards), tuple(delays)
+        #: The number of arms (the paper's K).
+        self.n_arms = len(self.arms)
+        #: The mean reward of each arm (the paper's mu_j).
+        self.means = tuple(arm.mean for arm in self.arms)
+        #: The arm with the largest mean, the first of them if there are several.
+        self.best = int(np.argmax(self.means))
+        #: How far each arm's mean is below the best (the paper's Delta_j).
+        self.gaps = tuple(self.means[self.best] - mean for mean in self.means)
 
     @property
     def delay(self) -> Delay:
@@ -58,26 +66,6 @@ class Problem:
         if len(set(self.delays)) > 1:
             raise InvalidInput("the arms have different delays: see problem.delays.")
         return self.delays[0]
-
-    @functools.cached_property
-    def means(self) -> tuple[float, ...]:
-        """The mean reward of each arm (the paper's mu_j)."""
-        return tuple(arm.mean for arm in self.arms)
-
-    @functools.cached_property
-    def best(self) -> int:
-        """The arm with the largest mean, the first of them if there are several."""
-        return int(np.argmax(self.means))
-
-    @functools.cached_property
-    def gaps(self) -> tuple[float, ...]:
-        """How far each arm's mean is below the best (the paper's Delta_j)."""
-        return tuple(self.means[self.best] - mean for mean in self.means)
-
-    @functools.cached_property
-    def gaps_by_arm(self) -> Floats:
-        """The gaps as an array."""
-        return np.array(self.gaps)
 
     @property
     def changes(self) -> bool:
@@ -105,10 +93,7 @@ class Problem:
                 f"an order names each of the arms 0 to {self.n_arms - 1} once, and {arms} does not."
             )
         result = copy.copy(self)
-        for cached in ("means", "best", "gaps", "gaps_by_arm"):
-            vars(result).pop(cached, None)
-        result.arms = tuple(self.arms[arm] for arm in arms)
-        result.delays = tuple(self.delays[arm] for arm in arms)
+        result._set_arms([self.arms[arm] for arm in arms], [self.delays[arm] for arm in arms])
         return result
 
     def lost_by(self, arm: int, rounds: Integers) -> Floats:
@@ -142,10 +127,7 @@ class Problem:
         >>> world.play(0, 2)                # two rounds of a reward that is always 1
         2.0
         """
-        return self._world(rng, status_quo=status_quo, at=at)
-
-    def _world(self, rng: np.random.Generator, **start: Any) -> World:
-        return World(self.arms, self.delays, rng, **start)
+        return self._world(self, rng, status_quo=status_quo, at=at)
 
     def __repr__(self) -> str:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]

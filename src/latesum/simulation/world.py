@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +23,9 @@ from latesum.delays import Delay
 from latesum.delays.base import Integers
 from latesum.simulation.cohorts import Cohorts, InFlight
 from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
+
+if TYPE_CHECKING:
+    from latesum.simulation.problem import Problem
 
 #: With more rewards than this in a block with long delays, it costs less to count them in cohorts.
 _MAX_DRAWN = 2000
@@ -45,16 +47,15 @@ class World:
 
     def __init__(
         self,
-        rewards: Sequence[Reward],
-        delays: Sequence[Delay],
+        problem: Problem,
         rng: np.random.Generator,
         *,
         status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> None:
-        self._rewards, self._delays = rewards, delays
+        self._rewards, self._delays = problem.arms, problem.delays
         self._rng, self.rounds_played = rng, at
-        size = max((each.table.spread for each in delays if not each.is_long), default=0)
+        size = max((each.table.spread for each in problem.delays if not each.table.long), default=0)
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_in_flight`, and
         #: what is due in a round that need not be known yet is in a cohort.
         self._carry = np.zeros(size)
@@ -81,7 +82,7 @@ class World:
         if rounds == 0:
             return 0.0
         self.rounds_played += rounds
-        send = self._send_long if delay.is_long else self._send
+        send = self._send_long if delay.table.long else self._send
         arrived = send(reward, delay, rounds)
         counted = 0.0
         for cohorts, paid in self._cohorts.values():
