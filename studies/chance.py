@@ -34,8 +34,8 @@ _INDICES_ANEW = 16
 @numba.njit  # type: ignore[untyped-decorator]
 def index(mean: float, plays: float, planned: float, n_arms: int) -> float:
     """The index of KL-UCB++ (Menard and Garivier, 2017)."""
-    allowance = exploration(plays, n_arms, 0.0, planned)  # type: ignore[no-untyped-call]
-    upper: float = bernoulli_upper(mean, allowance / plays, 1e-6)  # type: ignore[no-untyped-call]
+    allowance = exploration(plays, n_arms, 0.0, planned)
+    upper: float = bernoulli_upper(mean, allowance / plays, 1e-6)
     return upper
 
 
