@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import statistics
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from latesum.delays import Delay
 from latesum.delays.base import Integers
 from latesum.simulation.cohorts import Cohorts, InFlight
 from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
-
-if TYPE_CHECKING:
-    from latesum.simulation.problem import Problem
 
 #: With more rewards than this in a block with long delays, it costs less to count them in cohorts.
 _MAX_DRAWN = 2000
@@ -47,7 +44,7 @@ class World:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Any,  # a Problem, which names the class of its world
         rng: np.random.Generator,
         *,
         status_quo: Reward | float | str | None = None,
