@@ -21,6 +21,8 @@ from pathlib import Path
 
 CLIENT = """#!{python} -IS
 import json, os, socket, sys
+if sys.argv[1:2] == ["serve"]:  # it runs until it is killed
+    os.execv(sys.executable, [sys.executable, "-m", "latesum.cli", *sys.argv[1:]])
 with socket.socket(socket.AF_UNIX) as asked:
     asked.connect({address!r})
     task = dict(arguments=sys.argv[1:], variables=dict(os.environ), folder=os.getcwd())

@@ -4,7 +4,6 @@ Code and commands are taken from the pages and run in an empty folder, in the or
 there. CONTRIBUTING.md has tests of its own (tests/experiments/test_contributing.py).
 """
 
-import contextlib
 import importlib.util
 import os
 import re
@@ -26,10 +25,6 @@ from warm_command import warm_command
 ROOT = Path(__file__).parents[2]
 NOW = "export LATESUM_DATABASE_URL=shop.db LATESUM_NOW=2026-03-02T08:00"
 SET_UP = "--every day --start 2026-03-02 --time-basis arrival --expected-rounds 5000"
-PLAN = (
-    'latesum plan --options 2 --rate 0.03 --lift 20% --traffic "5000 per day" --late "6 hours" '
-    '--run-for "8 weeks" --quick --replications 20 --out plan.json'
-)
 ROWS = "date,rounds,total\\n2026-03-02,5000,140\\n"
 
 
@@ -42,11 +37,20 @@ class Page(NamedTuple):
     before: str = ""
     #: What the default run makes shorter; the slow tests run everything as it stands.
     quick: Mapping[str, str] = MappingProxyType({})
-    #: What is made shorter in all tests.
+    #: What is made shorter in all tests, or is only there to be followed one after another.
     shorter: Mapping[str, str] = MappingProxyType({})
+    #: Whether its Python runs after the commands in the same shell.
+    in_shell: bool = False
+    #: Whether only the slow tests follow it.
     slow: bool = False
 
 
+#: Where a plan itself is not what a page is about.
+SHORT_PLAN = "latesum plan --quick --replications 20 --policies flow"
+SHORT_SWEEP = (
+    "sed -i 's/^replications.*/replications = 1/' mine.toml && latesum sweep mine.toml --workers 1"
+)
+KILLED_AT_THE_END = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT"
 PAGES = {
     "README.md": Page(
         ("All rows were imported", "a gift"),
@@ -59,10 +63,53 @@ PAGES = {
             "--quick --replications 40": "--quick --replications 20 --policies 'unmix,half test'"
         },
     ),
-    "docs/start/engineer.md": Page(
-        ('"option": "', '"verdict"', "4980,96"), "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT"
+    "docs/start/engineer.md": Page(('"option": "', '"verdict"', "4980,96"), KILLED_AT_THE_END),
+    "docs/how-to/benchmark.md": Page(
+        ("ratio", "Verified: 2 runs"),
+        shorter={"my_package.mine:Mine": "mine:MyPolicy --suite random-1 --dev-seed 1 --runs 2"},
+    ),
+    "docs/how-to/campaign.md": Page(
+        ("All rows were imported", "Easter leaflet", "offers.html"),
+        f"""{NOW}
+        (echo date,rounds,total; for day in $(seq -w 2 15); do echo 2026-03-$day,5000,1100; done) > totals.csv""",
+        quick={
+            "latesum plan": SHORT_PLAN,
+            "--policies unmix,flow": "",
+            "--policy flow": "--policy unmix",
+        },
+        shorter={
+            'campaign new offers --options "red,blue"': 'campaign --store other.db new offers --options "red,blue"',
+            "latesum campaign import totals.csv": "latesum campaign next\n"
+            "export LATESUM_NOW=2026-03-16T08:00\nlatesum campaign import totals.csv",
+            "latesum campaign finish": 'latesum campaign finish --reason "time is up"\n'
+            'latesum campaign reopen --reason "a rehearsal"',
+            'latesum campaign reopen --reason "a new season"': 'latesum campaign finish --reason "over"\n'
+            'latesum campaign reopen --reason "a new season"',
+            "latesum campaign archive": 'latesum campaign finish --reason "over"\n'
+            "latesum campaign export copy.json\nlatesum campaign archive",
+            'it was a rehearsal"': 'it was a rehearsal"\n'
+            "export LATESUM_DATABASE_URL=again.db LATESUM_NOW=2026-03-17T08:00\n"
+            "latesum campaign restore copy.json",
+        },
+        in_shell=True,
+    ),
+    "docs/how-to/experiments.md": Page(
+        shorter={
+            "latesum sweep mine.toml --workers 4": SHORT_SWEEP,
+            'Client("tcp://scheduler:8786")': "Client(processes=False, dashboard_address=None)",
+            "replications=200": "replications=2",
+        },
+        in_shell=True,
     ),
     "docs/how-to/other-libraries.md": Page(),
+    "docs/how-to/plan.md": Page(
+        ("Expected gain over an equal split", "plan.html", "ten off"),
+        f"""{NOW}
+        (echo date,rounds,total; for day in $(seq -w 28); do echo 2026-02-$day,5000,15$((10#$day % 7)); done) > before.csv""",
+        quick={
+            "latesum plan": SHORT_PLAN,
+        },
+    ),
     "docs/how-to/restated-totals.md": Page(
         ("revised",),
         f"""{NOW}
@@ -70,28 +117,43 @@ PAGES = {
         export LATESUM_NOW=2026-03-03T08:00
         printf "date,rounds,total\\n2026-03-02,5000,90\\n" > early.csv
         latesum campaign import early.csv && printf "{ROWS}" > report.csv""",
-        slow=True,
+    ),
+    "docs/how-to/service.md": Page(
+        ("dashboard",),
+        f"""{KILLED_AT_THE_END}
+        {NOW}
+        latesum campaign new banner --options "red,blue" --start 2026-03-01 --every day \\
+            --time-basis arrival --expected-rounds 5000
+        latesum campaign --now 2026-03-01T08:00 next
+        export LATESUM_TOKEN=$(latesum token new shop --scope operate)""",
+        shorter={
+            "latesum serve ": "latesum serve --port 8000 &\n"
+            "until curl --silent --fail http://127.0.0.1:8000/livez; do sleep 0.2; done "
+        },
+        in_shell=True,
+    ),
+    "docs/how-to/store.md": Page(
+        ("offers-again",),
+        f"{NOW}\nlatesum campaign new offers --options 'red,blue' {SET_UP}",
     ),
     "docs/how-to/unknown-delay.md": Page(
         ("Delays from 600 single delays",),
         f"cp {ROOT}/src/latesum/delays/data/delays.csv .",
-        slow=True,
     ),
     "docs/how-to/regions.md": Page(
         ("offers-south",),
         f"""{NOW}
-        {PLAN}
+        {SHORT_PLAN} --options 2 --rate 0.03 --lift 20% --traffic "5000 per day" --late "6 hours" \\
+            --run-for "8 weeks" --out plan.json
         printf "date,region,rounds,total\\n2026-03-02,north,5000,140\\n" > totals.csv
         printf "{ROWS}" > north.csv""",
-        slow=True,
     ),
     "docs/how-to/compare-with-odaaf.md": Page(
         ("mine:MyPolicy",),
         shorter={
             "--replications 200": "--replications 2",
             "--horizon 250000": "--horizon 20000",
-            "latesum sweep mine.toml": "sed -i 's/^replications.*/replications = 1/' mine.toml && "
-            "latesum sweep mine.toml --workers 1",
+            "latesum sweep mine.toml": SHORT_SWEEP,
         },
         slow=True,
     ),
@@ -99,14 +161,9 @@ PAGES = {
         ("plan.json",),
         f"""{NOW}
         (echo date,rounds,total; for day in $(seq -w 28); do echo 2026-02-$day,5000,150; done) > past.csv""",
-        shorter={
-            '--history "4 weeks" --out': '--history "4 weeks" --quick --replications 20 --out'
-        },
-        slow=True,
+        quick={"latesum plan": SHORT_PLAN},
     ),
 }
-#: Guides whose commands are run by the tests of what they are about; here they are parsed.
-LONG = {"plan", "campaign", "store", "service", "experiments", "benchmark"}
 NAMED = sorted(
     {
         "README.md",
@@ -139,9 +196,10 @@ def place(tmp_path, monkeypatch):
     """An empty folder, a home that is empty too, and the command `latesum` of the code that is tested."""
     commands = tmp_path / "bin"
     commands.mkdir()
-    command = commands / "latesum"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m latesum.cli "$@"\n')
-    command.chmod(0o755)
+    for command, started in (("latesum", "-m latesum.cli "), ("python", "")):
+        script = f'#!/bin/sh\nexec "{sys.executable}" {started}"$@"\n'
+        (commands / command).write_text(script)
+        (commands / command).chmod(0o755)
     source = str(Path(latesum.__file__).parents[1])
     monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", source)
@@ -156,39 +214,50 @@ def place(tmp_path, monkeypatch):
     return folder
 
 
-def _cases():
-    for name, page in PAGES.items():
-        if page.quick:
-            yield name, {**page.shorter, **page.quick}
-        marks = [pytest.mark.slow] if page.slow or page.quick else []
-        yield pytest.param(name, page.shorter, marks=marks)
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """The command of the default run: it shares one process that has loaded everything."""
+    with warm_command(tmp_path_factory.mktemp("warm")) as command:
+        yield command
 
 
-@pytest.mark.parametrize(("name", "shorter"), list(_cases()))
-def test_what_stands_there_runs(name, shorter, place, capsys):
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if not page.slow])
+def test_a_page_runs(name, place, warm, capsys):
+    (place.parent / "bin" / "latesum").unlink()
+    (place.parent / "bin" / "latesum").symlink_to(warm)
+    _follow(name, {**PAGES[name].shorter, **PAGES[name].quick}, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_what_stands_there_runs(name, place, capsys):
+    _follow(name, PAGES[name].shorter, capsys)
+
+
+def _follow(name, shorter, capsys):
+    """Run the commands of a page in one shell, and its Python."""
     page, blocks = PAGES[name], list(_blocks(name))
-    assert blocks
-    # Commands share one shell, so that what is exported in one block holds in the next.
     commands = "\n".join(block for language, block in blocks if language == "bash")
+    code = "\n".join(block for language, block in blocks if language == "python")
     for long, short in shorter.items():
-        assert long in commands
-        commands = commands.replace(long, short)
+        assert long in commands + code
+        commands, code = commands.replace(long, short), code.replace(long, short)
+    if page.in_shell:
+        commands, code = f"{commands}\npython - <<'END'\n{code}\nEND\n", ""
     commands = commands.replace("8000", str(_free_port())) if "serve" in commands else commands
-    if "mine:MyPolicy" in page.said:
+    if "mine:MyPolicy" in commands:
         _write_own_policy(Path("mine.py"))
+    assert commands or code
     if commands:
-        # In the default run many commands share one process that has loaded everything.
-        with warm_command(place.parent / "bin") if page.quick else contextlib.nullcontext():
-            done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", f"{page.before}\n{commands}"],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", f"{page.before}\n{commands}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
-        assert all(sentence in done.stdout for sentence in page.said)
-    code = "\n".join(block for language, block in blocks if language == "python")
+        assert [each for each in page.said if each not in done.stdout] == []
     exec(compile(code, name, "exec"), {"__name__": "newcomer"})
     printed = capsys.readouterr().out
     for shown in re.findall(r"^```text\n(.*?)^```", _text(name), re.DOTALL | re.MULTILINE):
@@ -211,7 +280,7 @@ def _write_own_policy(path):
 
 def test_every_guide_is_run():
     guides = {path.stem for path in (ROOT / "docs" / "how-to").glob("*.md")} - {"index"}
-    assert guides == {Path(name).stem for name in PAGES if "how-to" in name} | LONG
+    assert guides == {Path(name).stem for name in PAGES if "how-to" in name}
 
 
 def test_two_commands_are_targets_of_make():
