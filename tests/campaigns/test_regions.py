@@ -120,12 +120,12 @@ def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
 def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
     config = CampaignConfig.read(GIVEN)
     assert config.policy == "switchback"
-    said = {"horizon": 56, "mean_delay": 2.0, "sure": "guess"}
+    said = {"horizon": 56, "mean_delay": 2.0, "certainty": "guess"}
     assert config.parameters == said
     assert CampaignConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
     known = CampaignConfig.read({**GIVEN, "parameters": {"late": "36 hours"}})
     assert known.parameters == {
-        "horizon": 90, "mean_delay": 1.5, "sure": "known",
+        "horizon": 90, "mean_delay": 1.5, "certainty": "known",
     }  # fmt: skip
     law = {"late": "half within 6 hours, 95% within 4 days"}
     given = CampaignConfig.read({**GIVEN, "parameters": law})
@@ -344,7 +344,7 @@ def test_one_stream_may_have_switchback_too(make, clock):
     campaign.decide()
     assert replay_log(campaign.first_config, campaign.history()) == []
     campaign.change(parameters={"late": "2 days"}, **ME)
-    assert campaign.config.parameters["sure"] == "known"
+    assert campaign.config.parameters["certainty"] == "known"
 
 
 def test_negative_and_missing_totals_and_unknown_rounds_do_not_stop_it(make, clock):

@@ -37,7 +37,7 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     code, out, _ = campaign(2, *NEW, "--late", "about 2 days", "--history", before)
     assert code == 0
     assert "ten off, free shipping, a gift in north, south; switchback with horizon=84" in out
-    assert "sure=guess" in out
+    assert "certainty=guess" in out
     code, out, _ = campaign(2, "next")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines() if line.startswith((" north", " south"))] == [
@@ -120,7 +120,10 @@ def test_a_campaign_from_a_plan_with_regions(latesum, campaign, tmp_path):
     ]  # fmt: skip
     code, out, err = campaign(2, *new, "--history", past, "--columns", "rounds=visitors")
     assert code == 0, err
-    assert "old, new in north, south; switchback with horizon=42, mean_delay=1.0, sure=guess" in out
+    assert (
+        "old, new in north, south; switchback with horizon=42, mean_delay=1.0, certainty=guess"
+        in out
+    )
     code, out, _ = campaign(2, *new[:1], "again", *new[2:], "--regions", "east,west")
     assert code == 0
     assert "say --history too" in out

@@ -170,7 +170,7 @@ def test_switchback_is_tried_and_handed_on_as_a_campaign_takes_it():
     handed = found.to_json()["recommendation"]
     assert handed["policy"] == "switchback"
     assert handed["parameters"] == {
-        "n_arms": 3, "horizon": 84, "mean_delay": 2.0, "sure": "guess",
+        "n_arms": 3, "horizon": 84, "mean_delay": 2.0, "certainty": "guess",
     }  # fmt: skip
     config = CampaignConfig.read({
         "name": "offers", "options": ["a", "b", "c"], "policy": handed["policy"], "expected_rounds": handed["bucket"],

@@ -119,7 +119,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
     }
 )
 #: Parameters that say how late rewards come, all of which `late` says.
-_OF_DELAY = ("mean_delay", "sure", "uncertainty")
+_OF_DELAY = ("mean_delay", "certainty", "uncertainty")
 
 
 class Signature(TypedDict):

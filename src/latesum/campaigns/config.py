@@ -69,10 +69,10 @@ _FINE = 1000.0
 _GUESS = 0.7
 #: Parameters that may be given in time; those of policies become rounds.
 _IN_TIME = ("horizon", "mean_delay", "delay_bound")
-#: Parameters of `switchback`, in buckets; `late` is read into `mean_delay` and `sure`.
+#: Parameters of `switchback`, in buckets; `late` is read into `mean_delay` and `certainty`.
 _OF_MARKETS = (
-    *("horizon", "mean_delay", "sure", "late", "novelty", "amounts", "differing_delays", "shape"),
-    *("stay", "holidays", "report_lag"),
+    *("horizon", "mean_delay", "certainty", "late", "novelty", "amounts", "differing_delays"),
+    *("shape", "period", "holidays", "report_lag"),
 )
 _SQUARED = re.compile(r"\(\s*(.+?)\s*\)\s*(?:\^|\*\*)\s*2")
 _ABOUT = re.compile(r"\s*(?:about|around|~)\s*(.+)", re.IGNORECASE)
@@ -225,12 +225,12 @@ def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str
         known_name(name, _OF_MARKETS, "parameter of switchback")
     found = {"horizon": _USUAL_HORIZON, **given}
     if "late" in found:
-        found["mean_delay"], found["sure"], law = _take_late(found)
+        found["mean_delay"], found["certainty"], law = _take_late(found)
         if law is not None:
             found.setdefault("shape", text_of(law.in_rounds(_FINE)))
     if "mean_delay" not in found:
-        found = {"sure": "guess", **found, "mean_delay": _USUAL_DELAY}
-    found.setdefault("sure", "known")
+        found = {"certainty": "guess", **found, "mean_delay": _USUAL_DELAY}
+    found.setdefault("certainty", "known")
     for name in ("horizon", "mean_delay"):
         if isinstance(found[name], str):
             found[name] = _in_buckets(found[name], name, buckets)
@@ -609,7 +609,7 @@ class CampaignConfig(BaseModel):
             self.options,
             given["horizon"],
             self.regions or ("",),
-            delay=DelayPrior(given["mean_delay"], given["sure"], shape),
+            delay=DelayPrior(given["mean_delay"], given["certainty"], shape),
             status_quo=quo if quo in self.options else NOTHING if quo == "none" else NOT_KNOWN,
             pattern=pattern,
             phase=phase,
@@ -620,7 +620,7 @@ class CampaignConfig(BaseModel):
             differing_delays=given.get("differing_delays"),
             rounds_known=rounds_known,
             report_lag=given.get("report_lag", 0),
-            period=given.get("stay"),
+            period=given.get("period"),
             seed=self.seed,
         )
 

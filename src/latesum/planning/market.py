@@ -220,7 +220,7 @@ class MarketInputs:
         return {
             "market": self.market.plain(),
             "mean_delay_days": self.late.mean,
-            "sure": self.late.certainty,
+            "certainty": self.late.certainty,
             "regions": list(self.regions),
             "run_hours": self.run_hours,
             "options": self.options,

@@ -323,7 +323,7 @@ class StreamInputs:
             "n_arms": self.options,
             "horizon": self.buckets,
             "mean_delay": rounded(self.delay().mean / self.bucket_rounds),
-            "sure": "guess",
+            "certainty": "guess",
         }
         more: dict[str, Any] = {"differing_delays": 0} if self.equal_delays else {}
         if not self.lateness.mean_only:

@@ -239,7 +239,7 @@ _TIMES = {
     "horizon": "Planned to run for",
     "mean_delay": "Results come late, on average by",
     "report_lag": "Reports come later by",
-    "stay": "An option stays for at least",
+    "period": "An option stays for at least",
 }
 
 
@@ -253,7 +253,7 @@ def _parameters(config: CampaignConfig) -> list[tuple[str, str]]:
             if config.is_market or every != "number":
                 rounds = 1 if config.is_market else config.expected_rounds
                 shown = span_text(value / rounds, every)
-        elif key == "sure":
+        elif key == "certainty":
             name, shown = "This delay is", "a guess" if value == "guess" else shown
         if not isinstance(value, bool):
             found.append((name, shown))
