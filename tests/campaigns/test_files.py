@@ -19,7 +19,7 @@ from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_campaigns, read_export, replay_log, restore_campaigns
-from latesum.campaigns.tables import TABLES
+from latesum.campaigns.view import TABLES
 from latesum.errors import BadFile
 from latesum.files import FileForm
 

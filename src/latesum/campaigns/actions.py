@@ -8,10 +8,10 @@ with at a time is that, with all actions up to then. `describe_event` says what 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, NotRequired, Required, TypedDict
+from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._render import counted
@@ -24,7 +24,7 @@ from latesum.campaigns.config import (
     check_printable,
     read_text,
 )
-from latesum.campaigns.deciding import after_the_end, carry, check_gap
+from latesum.campaigns.deciding import carry, check_gap, shown_so
 from latesum.campaigns.rows import NO_OPTION, shown_of, shown_text
 from latesum.campaigns.state import Append, CampaignState, Event
 from latesum.errors import NotPossible
@@ -122,15 +122,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
 _OF_DELAY = ("mean_delay", "certainty", "uncertainty")
 
 
-class Signature(TypedDict):
-    """Who acts and why, the key under which it happens once, and the region; without one, all."""
-
-    user: Required[str]
-    reason: Required[str]
-    key: NotRequired[str | None]
-    region: NotRequired[str | None]
-
-
 class ActionResult(NamedTuple):
     """What an operator did: `option` is the one that it was about, if it was about one, `repeated`
     says whether it had been done before under the same key, and `note` what to know about it.
@@ -147,29 +138,24 @@ def perform(
     append: Append | None,
     at: datetime,
     action: str,
-    arguments: Mapping[str, Any],
-    by: Signature,
+    given: dict[str, Any],
     leading: int | None = None,
+    *,
+    user: str,
+    reason: str,
+    key: str | None,
+    region: str | None,
 ) -> ActionResult:
     """Do an action, unless it cannot be done or was done under this key before.
 
-    Without `append` it is only said what it would do. `leading` is the option to finish with, where
-    none is named.
+    `given` is as `read_arguments` reads it. Without `append` it is only said what it would do.
+    `leading` is the option to finish with, where none is named.
     """
-    known = ACTIONS[known_name(action, ACTIONS, "action")]
-    for name in arguments:
-        known_name(name, known.arguments, f"argument of {action}")
-    given = {name: value for name, value in arguments.items() if value is not None}
-    for name in known.arguments:
-        if name not in given and name not in known.optional:
-            raise InvalidInput(f"{action} needs {name}.")
-    region, key = by.get("region"), by.get("key")
-    if region is not None and not known.regional:
+    if region is not None and not ACTIONS[action].regional:
         raise InvalidInput(f"{action} is for all regions; leave the region out.")
     where = "" if region is None else state.config.region(region)
-    user, reason = read_user_and_reason(by["user"], by["reason"])
-    asked = _read_arguments(action, state.config, key, leading, given)
-    body = {"user": user, **asked, "reason": reason}
+    user, reason = read_user_and_reason(user, reason)
+    body = {"user": user, **_kept(action, state.config, key, leading, given), "reason": reason}
     event = next((each for each in state.actions if key and each.body.get("key") == key), None)
     repeated, note = event is not None, ""
     if event is None:
@@ -204,7 +190,22 @@ def read_user_and_reason(user: object, reason: object) -> tuple[str, str]:
     return said[0], said[1]
 
 
-def _read_arguments(
+def read_arguments(action: str, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """What an action is given, by name; refused where something is missing or not known."""
+    known = ACTIONS[known_name(action, ACTIONS, "action")]
+    if len(values) > len(known.arguments):
+        raise InvalidInput(f"{action} takes {', '.join(known.arguments) or 'no arguments'}.")
+    given = {**dict(zip(known.arguments, values, strict=False)), **named}
+    for name in given:
+        known_name(name, known.arguments, f"argument of {action}")
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in known.arguments:
+        if name not in given and name not in known.optional:
+            raise InvalidInput(f"{action} needs {name}.")
+    return given
+
+
+def _kept(
     action: str,
     config: CampaignConfig,
     key: str | None,
@@ -322,8 +323,12 @@ def _fill_the_pause(append: Append, state: CampaignState, at: datetime) -> None:
         present = buckets.number(at)
         check_gap(present - last)
         for bucket in range(last + 1, present + 1):
-            taken = carry if buckets.end(bucket) <= finished.at else after_the_end
-            state.write(append, taken(part, bucket, at))
+            taken = carry(part, bucket, at)
+            if buckets.end(bucket) > finished.at:
+                arm = finished.body["option"]
+                reason = f"The campaign was finished, so {part.config.options[arm]} was shown."
+                taken = shown_so(part, bucket, arm, "finished", reason, at)
+            state.write(append, taken)
 
 
 def _check_new_name(config: CampaignConfig, name: str, renamed: int | None = None) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partialmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 from latesum._checks import InvalidInput, known_name, shortened
-from latesum.campaigns.actions import ActionResult, Signature, perform, read_user_and_reason
+from latesum.campaigns.actions import ActionResult, perform, read_arguments, read_user_and_reason
 from latesum.campaigns.buckets import When
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import (
@@ -27,7 +27,7 @@ from latesum.campaigns.deciding import (
 )
 from latesum.campaigns.health import Finding, find_health, without_doubts
 from latesum.campaigns.recording import Recorded, Recorder, check_rows, why_unknown
-from latesum.campaigns.state import Append, CampaignState, Decision, Event
+from latesum.campaigns.state import CampaignState, Decision, Event
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
@@ -194,15 +194,6 @@ class Campaign:
         with self._one_reading() as state:
             return state
 
-    def state_before(self, sequence: int) -> CampaignState:
-        """What the log added up to before one of its events."""
-        state = CampaignState(self.first_config)
-        for event in self.history():
-            if event.sequence >= sequence:
-                break
-            state.apply(event)
-        return state
-
     def history(self) -> list[Event]:
         """The whole log, oldest event first."""
         return self.store.log(self.stored.id)
@@ -321,15 +312,10 @@ class Campaign:
         **how: Any,
     ) -> list[Recorded]:
         """As `record_many`, of rows that were checked (`latesum.campaigns.recording`)."""
-        now = self.clock()
-        if dry_run:
-            with self._one_reading() as known:
-                state = copy.deepcopy(known)
-            return Recorder(state, _rehearsed(state), now, **how).record_all(rows)
-        results: list[Recorded] = []
+        now, results = self.clock(), list[Recorded]()
         with contextlib.suppress(_NothingIsWritten), self._writing() as (writer, state):
             results = Recorder(state, writer.append, now, **how).record_all(rows)
-            if any(result.stops(skip_unknown) for result in results):
+            if dry_run or any(result.stops(skip_unknown) for result in results):
                 raise _NothingIsWritten
         return results
 
@@ -338,75 +324,56 @@ class Campaign:
     def act(
         self,
         action: str,
-        *,
+        /,
+        *values: Any,
         user: str,
         reason: str,
         key: str | None = None,
         region: str | None = None,
         dry_run: bool = False,
-        **arguments: Any,
+        **named: Any,
     ) -> ActionResult:
         """Do one of `latesum.campaigns.actions.ACTIONS`, in one transaction.
 
-        What cannot be done as things are raises `NotPossible`.
+        Each is a method too: `campaign.pin("red", buckets=7, user="ada", reason="Easter")`. What
+        cannot be done as things are raises `NotPossible`.
 
         Args:
             action: Its name.
+            values: What the action takes, in the order of its `arguments`.
             user: Who does it.
             reason: Why.
             key: Under one key an action happens once, however often it is sent.
             region: The region that it is for, in a campaign that has some; otherwise all.
             dry_run: Only say what it would do.
-            arguments: What the action takes besides.
+            named: What the action takes, by name.
         """
-        needs_leading = action == "finish" and arguments.get("option") is None
+        arguments = read_arguments(action, values, named)
+        needs_leading = action == "finish" and "option" not in arguments
         leading = self.leading() if needs_leading else None
-        by: Signature = {"user": user, "reason": reason, "key": key, "region": region}
+        by: dict[str, Any] = {"user": user, "reason": reason, "key": key, "region": region}
         now = self.clock()
         if dry_run:
             with self._one_reading() as state:
-                return perform(state, None, now, action, arguments, by, leading)
+                return perform(state, None, now, action, arguments, leading, **by)
         with self._writing() as (writer, state):
-            done = perform(state, writer.append, now, action, arguments, by, leading)
+            done = perform(state, writer.append, now, action, arguments, leading, **by)
         self.config = state.config
         if action == "add-option" and not done.note and not done.repeated:
             return done._replace(note=self._when_shown(done.option))
         return done
 
-    def pause(self, **by: Unpack[Signature]) -> ActionResult:
-        """Keep showing the present option until `resume`. A pin that runs goes on first."""
-        return self.act("pause", **by)
-
-    def resume(self, **by: Unpack[Signature]) -> ActionResult:
-        """Let the policy decide again. A pin goes on after a pause; without a pause it ends."""
-        return self.act("resume", **by)
-
-    def pin(self, option: str, *, buckets: int = 1, **by: Unpack[Signature]) -> ActionResult:
-        """Show this option in the next buckets that are decided."""
-        return self.act("pin", option=option, buckets=buckets, **by)
-
-    def unpin(self, **by: Unpack[Signature]) -> ActionResult:
-        """End a pin that is not over; a pause goes on."""
-        return self.act("unpin", **by)
-
-    def remove_option(self, option: str, **by: Unpack[Signature]) -> ActionResult:
-        """Take an option away, until `restore_option`."""
-        return self.act("remove-option", option=option, **by)
-
-    def restore_option(self, option: str, **by: Unpack[Signature]) -> ActionResult:
-        """Undo a removal: the policy goes on as if the option had never been away."""
-        return self.act("restore-option", option=option, **by)
-
-    def add_option(self, option: str, **by: Unpack[Signature]) -> ActionResult:
-        """Add an option; its first block is asked for next. Policies that cannot do that refuse.
-
-        Only options that were never shown either, or whose turn it is, come before it.
-        """
-        return self.act("add-option", option=option, **by)
-
-    def rename_option(self, option: str, name: str, **by: Unpack[Signature]) -> ActionResult:
-        """Give an option another name; nothing else changes."""
-        return self.act("rename-option", option=option, name=name, **by)
+    pause = partialmethod(act, "pause")
+    resume = partialmethod(act, "resume")
+    pin = partialmethod(act, "pin")
+    unpin = partialmethod(act, "unpin")
+    remove_option = partialmethod(act, "remove-option")
+    restore_option = partialmethod(act, "restore-option")
+    add_option = partialmethod(act, "add-option")
+    rename_option = partialmethod(act, "rename-option")
+    finish = partialmethod(act, "finish")
+    reopen = partialmethod(act, "reopen")
+    archive = partialmethod(act, "archive")
 
     def change(
         self,
@@ -423,19 +390,7 @@ class Campaign:
         stay. `config` is any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign; of
         the `parameters`, those that are not named stay.
         """
-        return self.act("change", user=user, reason=reason, key=key, dry_run=dry_run, config=config)
-
-    def finish(self, option: str | None = None, **by: Unpack[Signature]) -> ActionResult:
-        """End the campaign. From now on `decide` answers `option`, by default the best so far."""
-        return self.act("finish", option=option, **by)
-
-    def reopen(self, **by: Unpack[Signature]) -> ActionResult:
-        """Go on with a finished campaign, from the next bucket on; pauses and pins are over."""
-        return self.act("reopen", **by)
-
-    def archive(self, **by: Unpack[Signature]) -> ActionResult:
-        """Put a finished campaign away: lists leave it out. `reopen` takes it back."""
-        return self.act("archive", **by)
+        return self.act("change", config, user=user, reason=reason, key=key, dry_run=dry_run)
 
     def _when_shown(self, option: str | None) -> str:
         """When an option that was just added is shown."""
@@ -534,9 +489,11 @@ class Campaign:
                 if not taken:
                     raise InvalidInput(why_unknown(self.config, number, self.clock()))
                 first = min(taken, key=lambda each: each.sequence or 0)
-                earlier = self.state_before(first.sequence or 0)
-                before = knowledge_of(earlier, first.at, Replay(), number)
-                found = before.findings(region=where or None)
+                before = CampaignState(self.first_config)
+                for event in self.history()[: (first.sequence or 1) - 1]:
+                    before.apply(event)
+                known_then = knowledge_of(before, first.at, Replay(), number)
+                found = known_then.sentences(region=where or None, next_block=False)
         for each in taken:
             # The reason of a policy begins with the option; after a renaming it has the old name.
             named = "" if each.reason.startswith(f"{each.option} ") else f"{each.option}. "
@@ -558,7 +515,7 @@ class Campaign:
 
         `.to_frame()` makes a frame of it; `level` is that of the intervals of the estimates.
         """
-        from latesum.campaigns.tables import TABLES, make_table
+        from latesum.campaigns.view import TABLES, make_table
 
         chosen: Any = known_name(name, TABLES, "table of a campaign")
         return make_table(chosen, self.state() if name == "decisions" else self.status(level))
@@ -577,15 +534,3 @@ class Campaign:
 
 class _NothingIsWritten(Exception):
     """Leave a write transaction without a trace."""
-
-
-def _rehearsed(state: CampaignState) -> Append:
-    """Makes the next events of a log that is not written."""
-
-    def append(
-        at: datetime, kind: str, bucket: int | None, body: dict[str, object], region: str
-    ) -> Event:
-        sequence = 1 if state.newest is None else state.newest.sequence + 1
-        return Event(sequence, at, kind, bucket, body, region)
-
-    return append

@@ -78,7 +78,7 @@ def decide(
         wanted: tuple[int, Source, str] = (asked_arm, "policy", reason)
         arm, source, reason = _ordered(part, bucket) or wanted  # people come before the method
         purpose = purpose if arm == asked_arm else "override"
-        made = _known(part, bucket, arm, source, reason, now)
+        made = shown_so(part, bucket, arm, source, reason, now)
         chosen[region] = made._replace(purpose=purpose, rounds=rounds, number=number(arm, purpose))
     return chosen
 
@@ -155,7 +155,7 @@ def final_decision(state: CampaignState, bucket: int, region: str = "") -> Decis
     assert state.finished is not None
     body, at = state.finished.body, state.finished.at
     reason = f"The campaign is finished: {body['reason']}"
-    chosen = _known(state, bucket, body["option"], "finished", reason, at)
+    chosen = shown_so(state, bucket, body["option"], "finished", reason, at)
     return chosen._replace(purpose="commit", region=region)
 
 
@@ -166,29 +166,14 @@ def carry(part: CampaignState, bucket: int, now: datetime) -> Decision:
     return _go_on(part, last, "carried", reason, now)
 
 
-def after_the_end(part: CampaignState, bucket: int, now: datetime) -> Decision:
-    """What ran in a bucket of a campaign that was finished, and is reopened now."""
-    assert part.finished is not None
-    arm = part.finished.body["option"]
-    reason = f"The campaign was finished, so {part.config.options[arm]} was shown."
-    return _known(part, bucket, arm, "finished", reason, now)
-
-
-def fill_in(part: CampaignState, bucket: int, arm: int, now: datetime) -> Decision:
-    """What ran in a bucket before the first question, as it was reported afterwards."""
-    shown = part.config.options[arm]
-    reason = f"Reported afterwards: {shown} was shown before the first question."
-    return _known(part, bucket, arm, "reported", reason, now)
-
-
 def _go_on(
     part: CampaignState, last: Decision, source: Source, reason: str, now: datetime
 ) -> Decision:
-    made = _known(part, last.bucket + 1, last.arm, source, reason, now)
+    made = shown_so(part, last.bucket + 1, last.arm, source, reason, now)
     return made._replace(purpose=last.purpose, number=last.number)
 
 
-def _known(
+def shown_so(
     part: CampaignState, bucket: int, arm: int, source: Source, reason: str, at: datetime
 ) -> Decision:
     """A bucket of which it is known what is shown, without a method."""
@@ -318,12 +303,6 @@ def units_of(config: CampaignConfig) -> Units:
         rounds=lambda rounds: span_text(rounds / config.expected_rounds, config.buckets.every),
         block=whole_buckets,
     )
-
-
-def explain_policy(state: CampaignState, policy: Policy, plays: list[PlayOrRemoval]) -> list[str]:
-    """What a policy has found out after these plays, and what it asks for next, in buckets."""
-    units, following = units_of(state.config), at_next_block(state, policy, plays)
-    return [*policy.explain(units)[:-1], following.explain(units)[-1]]
 
 
 # The model of markets.

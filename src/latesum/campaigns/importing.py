@@ -11,7 +11,7 @@ from latesum.campaigns.recording import Recorded, check_row
 from latesum.errors import MAX_PROBLEMS, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
 from latesum.files.table import in_row
-from latesum.files.totals import Row, Totals, added_rows, cannot_be_added, read_totals
+from latesum.files.totals import Row, Totals, added_rows, read_totals
 
 
 class Imported(NamedTuple):
@@ -51,11 +51,9 @@ def import_totals(
         source: The file, or what it contains.
         form: How it is written; what it does not say is as it was for the last file.
         by: Who reports the totals.
-        skip_unknown: Whether rows of unknown buckets are left out.
-        dry_run: Write nothing; the verdicts say what would have been.
+        skip_unknown: As for `Campaign.record_many`, and so are `dry_run` and `how`.
         remember: Whether the next file is read as this one; otherwise as if there had been none.
         most_rows: A longer file is refused.
-        how: As for `Campaign.record_many`.
     """
     remembered, user, config = campaign.file_form(), by or "unknown", campaign.current_config()
     try:
@@ -113,20 +111,20 @@ def _checked(config: CampaignConfig, totals: Totals) -> list[Row]:
         index = first.setdefault((row.bucket, row.region), len(rows))
         earlier = rows[index] if index < len(rows) else row
         label = f"{config.buckets.label(config.buckets.number(row.bucket))} {row.region}".strip()
-        if totals.form.add_up and earlier is not row:
-            if (added := added_rows(earlier, row)) is not None:
-                rows[index] = added
-                continue
-            problem = cannot_be_added(label, earlier.line)
-        elif earlier._replace(line=row.line) == row:
-            rows.append(row)
-            continue
-        else:
-            problem = (
-                f"{label} is in row {earlier.line} already, with other values; keep the right one "
-                "of the two, or add up rows of the same bucket if they are parts of it (add-up)."
-            )
-        problems.append((row.line, in_row(row.line, problem, totals.columns["bucket"])))
+        try:
+            if totals.form.add_up and earlier is not row:
+                rows[index] = added_rows(earlier, row, label)
+            elif earlier._replace(line=row.line) == row:
+                rows.append(row)
+            else:
+                raise InvalidInput(
+                    f"{label} is in row {earlier.line} already, with other values; keep the right "
+                    "one of the two, or add up rows of the same bucket if they are parts of it "
+                    "(add-up)."
+                )
+        except InvalidInput as bad:
+            problem = in_row(row.line, str(bad), totals.columns["bucket"])
+            problems.append((row.line, problem))
     if problems:
         raise BadFile([sentence for _, sentence in sorted(problems)])
     return rows

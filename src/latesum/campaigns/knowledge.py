@@ -14,7 +14,7 @@ import numpy as np
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.deciding import (
     Replay,
-    explain_policy,
+    at_next_block,
     market_rows,
     plays_at,
     say_late,
@@ -113,13 +113,16 @@ class PolicyKnowledge:
         """Whether an option is no longer a candidate for the best."""
         return estimate.arm != best.arm and not may_be_best(estimate, best)
 
-    def findings(self, region: str | None = None) -> list[str]:
-        """What was found, for people."""
-        return self.policy.explain(units_of(self.config))[:-1]
-
-    def sentences(self, level: float = 0.95, region: str | None = None) -> list[str]:
-        """What was found and what comes next, for people."""
-        return explain_policy(self.state, self.policy, self._plays)
+    def sentences(
+        self, level: float = 0.95, region: str | None = None, *, next_block: bool = True
+    ) -> list[str]:
+        """What was found and what comes next, in buckets, for people."""
+        units = units_of(self.config)
+        found = self.policy.explain(units)[:-1]
+        if next_block:
+            following = at_next_block(self.state, self.policy, self._plays)
+            found.append(following.explain(units)[-1])
+        return found
 
 
 class MarketKnowledge:
@@ -212,7 +215,9 @@ class MarketKnowledge:
         worse = estimate.arm != best.arm and not may_be_best(estimate, best)
         return worse or (unlikely and not waits)
 
-    def sentences(self, level: float = 0.95, region: str | None = None) -> list[str]:
+    def sentences(
+        self, level: float = 0.95, region: str | None = None, *, next_block: bool = True
+    ) -> list[str]:
         """What was found, for people."""
         found, every, said = self.summary, self.config.buckets.every, list[str]()
         for effect in self._effects(region):
@@ -234,10 +239,6 @@ class MarketKnowledge:
                 f"{'above' if off > 0 else 'below'} what was expected, and counted as 3.5."
             )
         return said + list(found.warnings)
-
-    def findings(self, region: str | None = None) -> list[str]:
-        """What was found, for people."""
-        return self.sentences(region=region)
 
     @property
     def given_delay_text(self) -> str:

@@ -11,7 +11,7 @@ from latesum._checks import InvalidInput, finite_number, known_name, shortened, 
 from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import MAX_ROUNDS, CampaignConfig
-from latesum.campaigns.deciding import carry, check_gap, fill_in
+from latesum.campaigns.deciding import carry, check_gap, shown_so
 from latesum.campaigns.rows import Shown, largest_share, read_shown, shown_text
 from latesum.campaigns.state import Append, CampaignState, RecordStatus, Value
 from latesum.errors import MAX_PROBLEMS, BadRows, Conflicting, UnknownBucket
@@ -145,7 +145,7 @@ def _field(column: str, check: Any, *arguments: Any) -> Any:
 class Recorder:
     """Records checked rows one by one: each is judged by the log as it is after those before it.
 
-    `append` writes an event down, or of a rehearsal only makes it.
+    `append` writes an event down.
     """
 
     def __init__(
@@ -294,8 +294,12 @@ class Recorder:
             return False
         until = bucket + 1 if part.first is None else part.first
         check_gap(until - bucket)
+        arm = largest_share(shown)
+        option = config.options[arm]
+        reason = f"Reported afterwards: {option} was shown before the first question."
         for missed in range(bucket, until):
-            self.state.write(self._append, fill_in(part, missed, largest_share(shown), now))
+            filled = shown_so(part, missed, arm, "reported", reason, now)
+            self.state.write(self._append, filled)
         return True
 
 

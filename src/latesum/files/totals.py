@@ -195,32 +195,26 @@ def _added_up(found: Totals) -> Totals:
     for row in found.rows:
         row = row._replace(region=None)
         earlier = whole.setdefault(row.bucket, row)
-        if earlier is row:
-            continue
-        if (added := added_rows(earlier, row)) is None:
-            raise BadFile([in_row(row.line, cannot_be_added(str(row.bucket), earlier.line))])
-        whole[row.bucket] = added
+        if earlier is not row:
+            try:
+                whole[row.bucket] = added_rows(earlier, row, str(row.bucket))
+            except InvalidInput as refused:
+                raise BadFile([in_row(row.line, str(refused))]) from None
     note = f"The history has {counted(len(found.regions), 'region')}; their rows were added up."
     return replace(found, rows=list(whole.values()), notes=(*found.notes, note))
 
 
-def added_rows(one: Row, other: Row) -> Row | None:
-    """Two parts of a bucket as one row; None where they cannot be added."""
-    if (one.rounds is None, one.total is None) != (other.rounds is None, other.total is None):
-        return None
-    if (one.status, one.shown) != (other.status, other.shown):
-        return None
+def added_rows(one: Row, other: Row, label: str) -> Row:
+    """Two parts of a bucket as one row; refused where they cannot be added."""
+    given = (one.rounds is None, one.total is None, one.status, one.shown)
+    if given != (other.rounds is None, other.total is None, other.status, other.shown):
+        raise InvalidInput(
+            f"{label} is in row {one.line} already, and the two cannot be added up: rounds, total, "
+            "status and shown must be there in both or in none, and the last two be the same."
+        )
     return one._replace(
         rounds=None if one.rounds is None else one.rounds + (other.rounds or 0),
         total=None if one.total is None else one.total + (other.total or 0.0),
-    )
-
-
-def cannot_be_added(label: str, line: int) -> str:
-    """Why two rows of a bucket are not two parts of it."""
-    return (
-        f"{label} is in row {line} already, and the two cannot be added up: rounds, total, status "
-        "and shown must be there in both or in none, and the last two be the same."
     )
 
 

@@ -12,8 +12,7 @@ from latesum._render import finite
 from latesum.campaigns.actions import ACTIONS, describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
-from latesum.campaigns.tables import TableName
-from latesum.campaigns.view import CampaignStatus, Status
+from latesum.campaigns.view import CampaignStatus, Status, TableName
 from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.service import models
 from latesum.service.cache import (
