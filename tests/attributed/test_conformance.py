@@ -41,14 +41,6 @@ PROBLEMS = {
 pytestmark = pytest.mark.filterwarnings("ignore:SDB:UserWarning")
 
 every_policy = pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
-every_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-
-
-def made_for(make, problem):
-    policy = make(problem.n_arms, problem.delays)
-    if isinstance(policy, ImprovedUCB) and problem is not PROBLEMS["none"]:
-        pytest.skip("for undelayed rewards only")
-    return policy
 
 
 def arms_of(problem, policy, horizon=HORIZON, seed=7):
@@ -81,7 +73,7 @@ def plain_version(name, problem, rng):
 
 
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - {"improved ucb"}))
-@every_problem
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_it_plays_as_its_plain_version(name, problem):
     policy, seed = POLICIES[name](problem.n_arms, problem.delays), np.random.SeedSequence(7)
     version = plain_version(name, problem, runner.Draws(problem, seed).policy_rng)
@@ -90,24 +82,15 @@ def test_it_plays_as_its_plain_version(name, problem):
 
 
 @every_policy
-@every_problem
-def test_the_seed_decides_alone(make, problem):
-    policy = made_for(make, problem)
-    arms = arms_of(problem, policy)
-    assert arms_of(problem, policy) == arms
-    if len(set(problem.means)) == 1 and set(problem.means) <= {0.0, 1.0}:
-        return  # nothing that is drawn is seen
-    assert any(arms_of(problem, policy, seed=other) != arms for other in range(8, 20))
-
-
-@every_policy
-def test_it_travels_to_other_processes(make):
+def test_the_seed_decides_alone_here_and_in_other_processes(make):
     problem = PROBLEMS["none"]
     policy = make(3, problem.delays)
     again = pickle.loads(pickle.dumps(policy))
     assert again == policy
     assert repr(again) == repr(policy)
-    assert arms_of(problem, again) == arms_of(problem, policy)
+    arms = arms_of(problem, policy)
+    assert arms_of(problem, again) == arms
+    assert any(arms_of(problem, policy, seed=other) != arms for other in range(8, 20))
 
 
 @every_policy

@@ -66,12 +66,13 @@ def test_a_run_shows_what_was_played_and_its_regret():
     assert f"regret {run.regret():,.0f}" in text
 
 
-def test_a_run_with_very_many_blocks_stays_small():
+def test_a_run_of_a_baseline_with_very_many_blocks_stays_small():
     run = latesum.simulate(
         latesum.Problem([0.5, 0.5], "constant(0)"), attributed.QPMD("ucb1", 2), 9_000, seed=1
     )
     assert len(run.plays) > 400
     assert len(shown(run)[0]) < 60_000
+    assert "Attributed feedback" in shown(attributed.QPMD("ucb1", 2))[0]
 
 
 @pytest.mark.parametrize("name", latesum.policies.available())
@@ -84,10 +85,6 @@ def test_every_policy_shows_what_it_believes_and_does_next(name):
     assert "Next:" in text
     assert tags.count("tr") == 3
     assert policy.to_state() == before
-
-
-def test_a_baseline_says_that_its_feedback_is_attributed():
-    assert "Attributed feedback" in shown(attributed.QPMD("ucb1", 2))[0]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +105,7 @@ def test_a_problem_shows_its_arms():
 def test_a_plan_and_a_campaign(tmp_path):
     plan = latesum.plan(
         options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours", run_for="8 weeks",
-        replications=20, workers=1, sensitivity=False,
+        replications=20, workers=1, sensitivity=False, policies=["half test"],
     )  # fmt: skip
     assert "GO" in plan._repr_html_().upper()
     with latesum.Campaign.create(
