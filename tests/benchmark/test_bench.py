@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from latesum.benchmark import Entry, run_entry, suite
+from latesum.benchmark import Entry, card, run_entry, suite, verify, write
+from latesum.benchmark.running import microseconds_per_decision
 from latesum.benchmark.scores import score
 from latesum.cli.app import app
 from latesum.errors import InvalidInput
@@ -141,6 +142,23 @@ def test_a_track_gives_what_it_says_and_no_more() -> None:
         policy = spec.prepared[1]
         assert (policy.parameters["mean_delay"] is not None) == known
         assert policy.parameters.get("delay") is None
+
+
+def test_problems_that_a_track_cannot_give_are_left_out(tmp_path: Path) -> None:
+    """Some of the first problems have no bound on the delay; run i is still on problem i."""
+    entry = Entry.read("odaaf-b", "bound")
+    found = run_entry(entry, "random-1", seed=1, runs=8)
+    names = [f"random {place}" for place in range(8)]
+    playable = [cell.name for cell in suite("random-1").cells[:8] if entry.can_play(cell)]
+    assert 0 < len(playable) < 8
+    assert [cell.name for cell in found.cells] == playable
+    assert found.regret.shape == found.reference.shape == (1, len(playable))
+    assert found.failures == []
+    card_of = card(entry, [found], microseconds=microseconds_per_decision(entry, runs=1))
+    assert card_of["suites"]["random-1"]["stuck"]["runs"] == len(playable)
+    zipped = write(tmp_path, entry, card_of | {"development": True}, [found])
+    assert verify(zipped, 3) == (3, [])
+    assert set(playable) < set(names)
 
 
 def test_another_source_has_another_seed(own: Path) -> None:

@@ -146,7 +146,10 @@ def _runs(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     columns: dict[str, list[Any]] = {}
     for outcome in outcomes:
         runs, cells = outcome.regret.shape
-        numbers = [*range(cells)] if outcome.suite.runs == 1 else [*range(runs)] * cells
+        places = {cell.name: place for place, cell in enumerate(outcome.suite.cells)}
+        numbers = [*range(runs)] * cells
+        if outcome.suite.runs == 1:
+            numbers = [places[cell.name] for cell in outcome.cells]
         about: dict[str, list[Any]] = {
             "suite": [outcome.suite.name] * (runs * cells),
             "problem": [cell.name for cell in outcome.cells for _ in range(runs)],

@@ -118,12 +118,14 @@ def run_entry(
         options: Where and how runs are made, as `latesum.experiments.run` takes them.
     """
     chosen = suite(suite_name)
+    playable = [place for place, cell in enumerate(chosen.cells) if entry.can_play(cell)]
     seed = entry.test_seed(chosen) if seed is None else seed
     once, reference = chosen.runs == 1, PolicySpec.parse(REFERENCE)
     specs: list[CellSpec]
-    if once:  # run i is on cell i
-        cells = list(chosen.cells[:runs])
-        count, compared = len(cells), [0]
+    if once:  # run i is on cell i; those that the entry cannot play are left out afterwards
+        count, compared = len(chosen.cells[:runs]), [0]
+        playable = [place for place in playable if place < count]
+        cells = [chosen.cells[place] for place in playable]
         horizon = max(cell.horizon for cell in chosen.cells)
         kept: tuple[str, ...] = ("regret", _failing(entry))
         if entry.policy.sees == "totals":
@@ -134,7 +136,7 @@ def run_entry(
             SuiteSpec(chosen.name, reference, horizon, seed=seed, measures=("regret",)),
         ]
     else:
-        cells = [cell for cell in chosen.cells if entry.can_play(cell)]
+        cells = [chosen.cells[place] for place in playable]
         count = runs or chosen.runs
         compared = [place for place, cell in enumerate(cells) if not cell.problem.changes]
         specs = [_entry_spec(entry, cell, seed, factor) for cell in cells]
@@ -148,8 +150,12 @@ def run_entry(
     stuck = np.column_stack([each.get(STUCK, none) for each in own])
     failures = np.column_stack([each[_failing(entry)] for each in own])
     misses = own[0].get("interval_misses", np.zeros((count, 2))).sum(axis=0)
-    errors = [specs[place].error(number) for number, place in np.argwhere(failures).tolist()]
-    made = [each.T if once else each for each in (regret, references, stuck, failures)]
+    made = [regret, references, stuck, failures]
+    if once:
+        made = [each.T[:, playable] for each in made]
+        errors = [specs[0].error(playable[each]) for each in np.flatnonzero(made[3]).tolist()]
+    else:
+        errors = [specs[place].error(number) for number, place in np.argwhere(failures).tolist()]
     intervals = (int(misses[0]), int(misses[1]))
     return Outcome(chosen, cells, seed, made[0], made[1], made[2], made[3], intervals, errors)
 
@@ -189,8 +195,8 @@ def rerun(entry: Entry, cell: Cell, number: int, seed: int) -> float:
 
 
 def microseconds_per_decision(entry: Entry, *, runs: int = 5) -> float:
-    """CPU time of a run per block that was asked for, on two arms with exponential delays."""
-    spec = _entry_spec(entry, suite("core-1").cells[4], 1)
+    """CPU time of a run per block that was asked for, on two arms with delays of up to 100."""
+    spec = _entry_spec(entry, suite("core-1").cells[1], 1)
     spec.run(0)  # kernels are compiled
     started = time.process_time()
     made: list[Any] = [spec.run(number) for number in range(runs)]
