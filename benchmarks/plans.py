@@ -80,7 +80,7 @@ def main() -> None:
 
     for name, sensitivity in (("answer", False), ("all", True)):
         found = plan(**ASKED, lift=asked.lift, workers=asked.workers, sensitivity=sensitivity)
-        times[name] = say(f"{name}: {found.verdict.answer}")
+        times[name] = say(f"{name}: {found.verdict}")
     times["all"] -= times["answer"]
     if asked.times:
         asked.times.write_text(json.dumps(times))

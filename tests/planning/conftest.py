@@ -5,7 +5,8 @@ import pytest
 
 from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning import plan
-from latesum.planning.runs import PERCENTILE, PlanRow
+from latesum.planning.planner import read_inputs
+from latesum.planning.runs import PERCENTILE, PlanRow, simulate
 from latesum.planning.stream import Candidate
 from latesum.policies import PolicySpec
 
@@ -17,23 +18,39 @@ SMALL = {
     "late": "8 hours",
     "run_for": "8 weeks",
 }
-#: All policies that are tried, in a doctest and where nothing but the core is there.
-SOME = ["unmix", "quarter test", "half test", "equal split"]
 
 
 @pytest.fixture(scope="session")
 def small_plan():
     """A plan that is a go, with few replications of some policies."""
-    return plan(**SMALL, replications=30, workers=1, policies=SOME)
+    policies = ["unmix", "half test", "equal split"]
+    return plan(**SMALL, replications=20, workers=1, policies=policies)
 
 
-def row(label, gain, found=None, runnable=True):
+def candidates(**said):
+    """The policies that are tried, by label."""
+    return {each.label: each for each in read_inputs(**{**SMALL, **said}).candidates()}
+
+
+def simulated(*labels, runs=20, seed=1, **said):
+    """How policies do, without a verdict and what that would have to simulate."""
+    inputs = read_inputs(**{**SMALL, **said})
+    known = {each.label: each for each in inputs.candidates()}
+    chosen = [known.get(label) or inputs.candidate(label) for label in labels]
+    how = {"workers": 1}
+    return simulate(
+        [(inputs, each) for each in chosen], runs, 0, "", wanted=0.8, seed=seed, how=how
+    )
+
+
+def row(label, gain, found=None, runnable=True, wanted=0.8):
     """How a policy does, by the gain of each run and whether it found the best option."""
     gain = np.asarray(gain, dtype=float)
     found = np.ones(len(gain), dtype=bool) if found is None else np.asarray(found)
     zero = Uncertain(0.0, 0.0, 0.0)
     return PlanRow(
         candidate=Candidate(label, PolicySpec("unmix", {}), "", {}, runnable=runnable),
+        wanted=wanted,
         reward=zero,
         regret=zero,
         gain=mean_of(gain),

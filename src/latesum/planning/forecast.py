@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from latesum.experiments.loop import Loop, Reports
 from latesum.markets import MarketConfig, RegionRow, summarize
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
@@ -128,19 +129,16 @@ class _PolicyRest:
         """In which bucket one continuation is decided, and the gain of what is kept."""
         means = self._drawn_means(rng)
         world = Problem(means, self._delay).start(rng=rng)
-        policy, visits, last = self._policy.copy(), [0] * len(means), -1
+        policy, visits, last, look = self._policy.copy(), [0] * len(means), -1, 1
         for play in self._plays:
             world.play(play.arm, play.rounds)
             visits[play.arm] += play.arm != last
             last = play.arm
-        number = max((play.number or 0 for play in self._plays), default=0)
-        look = 1
+        loop = Loop(world, policy, Reports(self._rounds))
         for bucket in range(1, self._buckets + 1):
-            block = policy.ask()
-            visits[block.arm] += block.arm != last
-            last = block.arm
-            total = world.play(last, self._rounds)
-            policy.tell(last, self._rounds, total, block.purpose, block.number or number + bucket)
+            for play in loop.play(bucket * self._rounds):
+                visits[play.arm] += play.arm != last
+                last = play.arm
             if bucket < look:
                 continue
             # To within a twentieth: limits of Unmix with an unknown delay cost much.

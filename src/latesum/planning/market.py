@@ -26,17 +26,16 @@ from latesum.markets import DelayPrior, MarketConfig, RegionRow, summarize
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.markets.summary import diagnose
-from latesum.planning.stream import STREAM, Candidate
-from latesum.planning.words import read_lift
+from latesum.planning.stream import STREAM, Candidate, read_lift
 from latesum.policies import PolicySpec
 from latesum.simulation.market import Market
 
-#: What is tried: the label, what plays in a market, and whether all regions are added up.
+#: What is tried: the label, the policy, and whether all regions are added up.
 _TRIED = (
     ("switchback", "switchback", False),
-    ("half-time test", "half-time-test", False),
+    ("half-time test", "fixed-split", False),
     ("switchback, added up", "switchback", True),
-    ("half-time test, added up", "half-time-test", True),
+    ("half-time test, added up", "fixed-split", True),
     ("flow, added up", "flow", True),
     ("unmix, added up", "unmix", True),
 )
@@ -93,20 +92,15 @@ class MarketInputs:
             buckets=round(self.run_hours / 24),
             effects=self.lift,
             delay=self.late.mean * self.delay_factor,
-            shape=self._shape or "exponential",
+            shape=self._given.get("shape", "exponential"),
             best_later=self.best_delay_factor,
             status_quo_best=self.today_best,
         )
 
     @property
-    def _shape(self) -> str:
-        """The law of the delay, of which the shape counts; empty if only its mean was given."""
-        return "" if self.late.law is None else text_of(self.late.law)
-
-    @property
     def _given(self) -> dict[str, Any]:
-        """What `switchback` is given beside the mean delay."""
-        found: dict[str, Any] = {"shape": self._shape} if self._shape else {}
+        """What `switchback` is given beside the mean delay: its shape, where that was given."""
+        found = {} if self.late.law is None else {"shape": text_of(self.late.law)}
         return {**found, "differing_delays": 0} if self.equal_delays else found
 
     @property
@@ -128,22 +122,20 @@ class MarketInputs:
         """What is simulated: every run draws which option is the best."""
         return [(self, self.options)]
 
-    def changed(self, **changes: Any) -> MarketInputs:
-        """The same with something else."""
-        return replace(self, **changes)
-
     def spec(self, candidate: Candidate, seed: tuple[int, ...], name: str) -> MarketRunSpec:
         """The runs of a candidate, given the delay of the inputs and not the true one."""
-        law, player, late = self.market, candidate.player, self.late
+        law, player, late = self.market, candidate.campaign["policy"], self.late
         if player == "switchback":
             given = {"given": float(f"{late.mean / law.delay:g}"), "certainty": late.certainty}
             named = {"winner": True, **given, **self._given}
             player += f"({', '.join(f'{name}={value!r}' for name, value in named.items())})"
-        elif player in ("flow", "unmix"):
+        elif player == "fixed-split":
+            player = "half-time-test"
+        else:
             player += f"(mean_delay={late.mean * law.visitors:g})"
         tolerance = max(self.lift / (1 + self.lift) - 1e-9, 1e-9)
         return MarketRunSpec(
-            _one_stream(law) if candidate.campaign["added_up"] else law,
+            law if candidate.regions > 1 else _one_stream(law),
             player,
             seed[0],
             measures=(f"latesum.planning.runs:market_outcome(tolerance={tolerance})",),
@@ -156,27 +148,26 @@ class MarketInputs:
         if self.fitted.regions > 1:
             return [self._candidate(*each) for each in _TRIED]
         return [
-            self._candidate(label.removesuffix(", added up"), player, False)
-            for label, player, added_up in _TRIED
-            if not added_up or player in ("flow", "unmix")
+            self._candidate(label.removesuffix(", added up"), policy, False)
+            for label, policy, added_up in _TRIED
+            if not added_up or policy in ("flow", "unmix")
         ]
 
-    def _candidate(self, label: str, player: str, added_up: bool) -> Candidate:
+    def _candidate(self, label: str, policy: str, added_up: bool) -> Candidate:
         law, late = self.market, self.late
-        days, delay = f"{law.buckets} days", counted(f"{late.mean:g}", "day")
-        rounds = max(1, round(law.visitors))
+        delay, rounds = counted(f"{late.mean:g}", "day"), max(1, round(law.visitors))
         known: dict[str, Any] = {"n_arms": law.options, "horizon": law.buckets * rounds}
         mean = {**known, "mean_delay": late.mean * rounds}
-        parameters: dict[str, Any] = {"n_arms": law.options, "horizon": days}
-        if player == "switchback":
+        parameters: dict[str, Any] = {"n_arms": law.options, "horizon": f"{law.buckets} days"}
+        if policy == "switchback":
             spec = PolicySpec(STREAM, {**mean, "bucket": rounds, **self._given})
-            policy, parameters = "switchback", {**parameters, **self._given}
-            parameters["late"] = ("about " if late.certainty == "guess" else "") + delay
-        elif player == "half-time-test":
+            about = "about " if late.certainty == "guess" else ""
+            parameters |= {**self._given, "late": about + delay}
+        elif policy == "fixed-split":
             known["horizon"] //= 2
-            spec, policy, parameters = PolicySpec("fixed-split", known), "fixed-split", known
+            spec, parameters = PolicySpec(policy, known), known
         else:
-            spec, policy = PolicySpec(player, mean), player
+            spec = PolicySpec(policy, mean)
             parameters["mean_delay"] = delay
         together = 1 if added_up else law.regions
         campaign: dict[str, Any] = {
@@ -188,8 +179,7 @@ class MarketInputs:
         }
         if law.rounds == "visitors":
             campaign["bucket"] = max(1, round(law.visitors / together))
-        runnable = player != "half-time-test"
-        return Candidate(label, spec, "", campaign, runnable=runnable, player=player)
+        return Candidate(label, spec, "", campaign, runnable=policy != "fixed-split")
 
     @property
     def campaign(self) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any, Required, Unpack
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum._plugins import POLICIES
@@ -14,20 +14,19 @@ from latesum._progress import chosen_progress
 from latesum.experiments.engine import RunOptions
 from latesum.planning.market import MarketInputs, read_market
 from latesum.planning.report import Plan
-from latesum.planning.runs import PlanInputs, Simulator, recommend
-from latesum.planning.stream import Candidate, StreamInputs, read_stream, rounded
-from latesum.planning.verdict import Scenario, analyze, judge, late_best
+from latesum.planning.runs import PlanInputs, recommend, simulate
+from latesum.planning.stream import Candidate, StreamInputs, read_stream
+from latesum.planning.verdict import analyze, judge
 from latesum.policies import PolicySpec
 
 #: A change or a scenario has this share of the replications, and so many at least and at most.
 _SEARCH_SHARE, _MIN_SEARCH_RUNS, _MAX_SEARCH_RUNS = 0.4, 40, 120
 #: The replications without a number, and with a history, where a run takes longer.
 _REPLICATIONS, _MARKET_REPLICATIONS = 200, 80
-_RUN_OPTIONS = RunOptions.__annotations__
 
 
-class PlanWords(TypedDict, total=False):
-    """What is asked of a plan, in the user's words: the keyword arguments of `plan`."""
+class PlanWords(RunOptions, total=False):
+    """What is asked of a plan, in the user's words, and where and how runs are made."""
 
     #: How many options there are.
     options: Required[int]
@@ -52,8 +51,6 @@ class PlanWords(TypedDict, total=False):
     bucket: str
     #: The cost of a switch, in rewards.
     switch_cost: float
-    #: The mean of each option, in place of one that is better by the lift.
-    means: Sequence[float] | None
     #: The unit of time in a file of delays, or of a fit.
     delay_unit: str | None
     #: What runs today, and is still paying when the campaign begins: "option" or "other".
@@ -69,10 +66,6 @@ class PlanWords(TypedDict, total=False):
     nonstationary: bool
     #: Whether all options are surely equally late; otherwise the verdict says what if they are not.
     equal_delays: bool
-
-
-class PlanArguments(PlanWords, RunOptions, total=False):
-    """What is asked, and where and how runs are made."""
 
 
 def read_inputs(**said: Any) -> PlanInputs:
@@ -101,7 +94,7 @@ def plan(
     sensitivity: bool = True,
     replications: int | None = None,
     seed: int = 1,
-    **asked: Unpack[PlanArguments],
+    **asked: Unpack[PlanWords],
 ) -> Plan:
     """Will it work, how long will it take, which policy: by simulating the campaign many times.
 
@@ -128,39 +121,34 @@ def plan(
     >>> found = plan(
     ...     options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
     ...     run_for="8 weeks", replications=20, workers=1, sensitivity=False)
-    >>> found.verdict.answer
+    >>> found.verdict
     'go'
     """
     given: dict[str, Any] = dict(asked)
-    how: Any = {key: given.pop(key) for key in _RUN_OPTIONS if key in given}
+    how: Any = {key: given.pop(key) for key in RunOptions.__annotations__ if key in given}
     inputs = read_inputs(**given)
     wanted = finite_number(finds_best, "the share that finds the best", above=0, at_most=1)
-    usual, least = _REPLICATIONS, 20
-    if isinstance(inputs, MarketInputs):
-        usual, least = _MARKET_REPLICATIONS, 1
-    given_runs = usual if replications is None else replications
-    replications = whole_number(given_runs, "the number of replications", at_least=least)
+    is_market = isinstance(inputs, MarketInputs)
+    if replications is None:
+        replications = _MARKET_REPLICATIONS if is_market else _REPLICATIONS
+    least = 1 if is_market else 20
+    replications = whole_number(replications, "the number of replications", at_least=least)
     how["workers"] = how.get("workers") or os.cpu_count() or 1
     how["progress"] = chosen_progress(how.get("progress"))  # one bar for all that is simulated
-    simulator = Simulator(wanted, whole_number(seed, "the seed"), how)
+    seed = whole_number(seed, "the seed")
+    make = functools.partial(simulate, wanted=wanted, seed=seed, how=how)
     pairs = [(inputs, each) for each in _chosen(inputs, policies)]
-    rows = simulator.rows(pairs, replications, 0, "policies")
-    recommended, reason = recommend(rows, wanted)
+    rows = make(pairs, replications, 0, "policies")
+    recommended, reason = recommend(rows)
     fewer = max(_MIN_SEARCH_RUNS, min(round(_SEARCH_SHARE * replications), _MAX_SEARCH_RUNS))
     fewer = min(fewer, replications)
-    verdict = judge(inputs, recommended, simulator, fewer)
-    scenarios: tuple[Scenario, ...] = ()
-    if sensitivity:
-        scenarios = analyze(inputs, recommended, rows, simulator, fewer)
-        verdict = replace(verdict, late_best=late_best(scenarios))
-    return Plan(inputs, tuple(rows), recommended, reason, verdict, scenarios, wanted, seed)
+    judged = judge(inputs, recommended, make, fewer)
+    scenarios = analyze(inputs, recommended, rows, make, fewer) if sensitivity else {}
+    return Plan(inputs, tuple(rows), recommended, reason, *judged, scenarios, seed)
 
 
 def _chosen(inputs: PlanInputs, labels: Sequence[str] | None) -> list[Candidate]:
-    """Those of the candidates that are asked for, and other policies, written as text.
-
-    A policy that is no candidate, such as "flow" or "package.module:Class", is given the inputs.
-    """
+    """Those of the candidates that are asked for, and other policies, written as text."""
     candidates = inputs.candidates()
     if labels is None:
         return candidates
@@ -169,27 +157,12 @@ def _chosen(inputs: PlanInputs, labels: Sequence[str] | None) -> list[Candidate]
     for text in labels:
         if text in known:
             continue
-        spec = PolicySpec.parse(text)
-        is_known = ":" in spec.name or spec.name in POLICIES.names()
+        name = PolicySpec.parse(text).name
+        is_known = ":" in name or name in POLICIES.names()
         if not is_known or not isinstance(inputs, StreamInputs):
             raise InvalidInput(
                 f"there is no candidate {text!r} here; there are {', '.join(known)}"
                 + (", and any policy by its name." if isinstance(inputs, StreamInputs) else ".")
             )
-        if spec.sees != "totals":
-            raise InvalidInput(f"{text} has attributed feedback, and a campaign does not.")
-        chosen.append(_given(inputs, text, spec))
+        chosen.append(inputs.candidate(text))
     return chosen
-
-
-def _given(inputs: StreamInputs, label: str, spec: PolicySpec) -> Candidate:
-    delay = inputs.delay()
-    knowledge: Mapping[str, Any] = {
-        "n_arms": inputs.options,
-        "horizon": inputs.horizon,
-        "mean_delay": rounded(delay.mean),
-        "delay_variance": delay.variance,
-        "delay_bound": delay.bound,
-    }
-    spec = spec.given(knowledge)
-    return inputs.candidate(label, spec.name, spec.parameters, "as asked for")

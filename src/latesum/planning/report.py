@@ -6,7 +6,7 @@ import json
 import math
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -19,12 +19,19 @@ from latesum._render import WIDTH, TextTable, new_table
 from latesum.delays.lateness import as_time, unit_hours
 from latesum.experiments.stats import Uncertain
 from latesum.planning.runs import PERCENTILE, PlanInputs, PlanRow
-from latesum.planning.verdict import Scenario, Verdict
+from latesum.planning.verdict import LATE_BEST, NOTHING_BETTER, Answer, Change
 from latesum.policies import Policy, PolicySpec
 
 _FORMAT = 2
 #: Sentences are read more easily in lines that are not longer than this.
 _WIDEST = 100
+#: What was tried, up to a factor, in words for where it does not help.
+_ALONE = {
+    "horizon": "a run up to {:g} times as long",
+    "options": "fewer options",
+    "traffic": "up to {:g} times the traffic",
+    "lift": "a lift up to {:g} times as large",
+}
 
 
 @dataclass(frozen=True)
@@ -36,9 +43,10 @@ class Plan:
         rows: How each policy does.
         recommended: That of the policy to take; `policy()` builds it.
         reason: Why it is that one.
-        verdict: Go, conditional go, or no-go.
-        sensitivity: What happens if inputs are wrong.
-        finds_best: The share of runs that must find the best option.
+        verdict: "go", "conditional go" or "no-go".
+        changes: What would make it a go, where it is not.
+        in_vain: What does not help by itself, up to which factor.
+        sensitivity: If something else is true: how the recommended policy does, and the next best.
         seed: The same seed gives the same plan.
     """
 
@@ -46,10 +54,74 @@ class Plan:
     rows: tuple[PlanRow, ...]
     recommended: PlanRow
     reason: str
-    verdict: Verdict
-    sensitivity: tuple[Scenario, ...]
-    finds_best: float
+    verdict: Answer
+    changes: tuple[Change, ...]
+    in_vain: Mapping[str, float]
+    sensitivity: Mapping[str, Sequence[PlanRow]]
     seed: int
+
+    @property
+    def headline(self) -> str:
+        """The verdict, with how sure it is."""
+        return self.verdict if self.recommended.is_sure else f"{self.verdict}, not sure"
+
+    @property
+    def explanation(self) -> str:
+        """Why it is a go or not, how sure that is, and how often a winner is named."""
+        row = self.recommended
+        label, named = row.label, row.winner.value
+        shares = f"{row.finds_best.value:.0%} of runs"
+        said = []
+        if row.passes:
+            said.append(
+                f"{label} ends on the best option, or one within the lift, in {shares} and gains "
+                "over an equal split even at its 5th percentile"
+            )
+        if row.finds_best.value < row.wanted:
+            said.append(
+                f"even {label} ends on the best option, or one within the lift, in only {shares}; "
+                f"{row.wanted:.0%} are wanted"
+            )
+        if row.gain_low.value <= 0:
+            said.append(f"at its 5th percentile {label} does not gain over an equal split")
+        text = "; ".join(said)
+        text = f"{text[0].upper()}{text[1:]}."
+        if not math.isnan(named):
+            text += f" A winner is named in {named:.0%} of runs by the end"
+            kept = "; in the others the option that looks best is kept without being sure of it."
+            text += "." if named == 1 else kept
+        if not row.is_sure:
+            text += (
+                f" It is not sure: {row.replications:,} runs do not settle it, and within the "
+                "uncertainty of the simulation the answer may be another one."
+            )
+        return text
+
+    @property
+    def not_enough(self) -> str:
+        """What does not help by itself, in a sentence."""
+        useless = "; ".join(_ALONE[what].format(factor) for what, factor in self.in_vain.items())
+        return f"Not enough by itself: {useless}." if useless else ""
+
+    @property
+    def late_best(self) -> str:
+        """How often the best option is found where it is later than the others, in a sentence."""
+        found = {factor: self.sensitivity.get(truth) for factor, truth in LATE_BEST.items()}
+        rows = {factor: each for factor, each in found.items() if each is not None}
+        if not rows:
+            return ""
+        shares = ", ".join(
+            f"{row.finds_best.value:.0%} of runs where it is {factor:g} times as late"
+            for factor, (row, *_) in rows.items()
+        )
+        others = [other for _, *next_best in rows.values() for other in next_best]
+        if others:
+            values = ", ".join(f"{other.finds_best.value:.0%}" for other in others)
+            shares += f" ({others[0].label} in {values})"
+        return (
+            f"If the best option's rewards come later than the others', {self.recommended.label} "
+            f"finds it in {shares}. Say --equal-delays if all options are surely equally late."
+        )
 
     @property
     def assumed(self) -> list[str]:
@@ -82,8 +154,17 @@ class Plan:
             "latesum_plan": _FORMAT,
             "asked": self.inputs.to_json(),
             "assumed": self.assumed,
-            "thresholds": {"finds_best": self.finds_best, "percentile": PERCENTILE},
-            "verdict": self.verdict.to_json(),
+            "thresholds": {"finds_best": self.recommended.wanted, "percentile": PERCENTILE},
+            "verdict": {
+                "answer": self.verdict,
+                "sure": self.recommended.is_sure,
+                "headline": self.headline,
+                "reason": self.explanation,
+                "changes": [change.to_json() for change in self.changes],
+                "replications": self._search_runs,
+                "not_enough": self.not_enough,
+                "late_best": self.late_best,
+            },
             "recommendation": {
                 "label": candidate.label,
                 **self.inputs.campaign,
@@ -95,7 +176,7 @@ class Plan:
                 "reason": self.reason,
             },
             "policies": [row.to_json() for row in self.rows],
-            "sensitivity": [scenario.to_json() for scenario in self.sensitivity],
+            "sensitivity": [_scenario(*each) for each in self.sensitivity.items()],
             "seed": self.seed,
         }
 
@@ -107,18 +188,18 @@ class Plan:
         """
         policies = [(row.label, row.finds_best, row is self.recommended) for row in self.rows]
         scenarios = [
-            (each.truth, each.row.finds_best, each.still_go is not False)
-            for each in self.sensitivity
+            (truth, rows[0].finds_best, rows[0].passes or truth == NOTHING_BETTER)
+            for truth, rows in self.sensitivity.items()
         ]
-        shown = (as_time, amount, percent, time_of, with_limits)
+        shown = (as_time, amount, percent, time_of, with_limits, still_go)
         return _render.render(
             "planning/report.html.j2",
             whole=whole,
             plan=self,
             inputs=self.inputs,
-            verdict=self.verdict,
             recommended=self.recommended,
             runs=self._runs,
+            search_runs=self._search_runs,
             gain=self._gain,
             policies=policies,
             scenarios=scenarios,
@@ -173,6 +254,11 @@ class Plan:
         return f"{sum(each.replications for each in self.rows):,} simulated runs"
 
     @property
+    def _search_runs(self) -> int:
+        """The runs of each step of the search for changes."""
+        return max((change.row.replications for change in self.changes), default=0)
+
+    @property
     def _gain(self) -> str:
         """What the recommended policy gains, also as a share of what an equal split earns."""
         gain = self.recommended.gain
@@ -182,53 +268,73 @@ class Plan:
 
     def _headline(self) -> list[str]:
         """The verdict and the recommendation."""
-        verdict = self.verdict
-        lines = [f"{verdict.headline.upper()}. {verdict.reason}"]
-        if verdict.changes:
+        lines = [f"{self.headline.upper()}. {self.explanation}"]
+        if self.changes:
             start = "It would be a go if you could: "
-            if verdict.answer == "conditional go":
+            if self.verdict == "conditional go":
                 start = "Go, if you can: "
             ways = "; or ".join(
                 f"{change.sentence} (then {change.row.label}, "
                 f"{percent(change.row.finds_best)} right)"
-                for change in verdict.changes
+                for change in self.changes
             )
             lines.append(
-                f"{start}{ways}. Found with at most {verdict.replications} runs of each step, so "
+                f"{start}{ways}. Found with at most {self._search_runs} runs of each step, so "
                 "these are rough."
             )
-        lines += [each for each in (verdict.not_enough, verdict.late_best) if each]
+        lines += [each for each in (self.not_enough, self.late_best) if each]
         lines.append(f"Policy: {self.recommended.label}, because {self.reason}.")
         lines.append(f"Expected gain over an equal split: {self._gain}.")
         return lines
 
     def _sensitivity_table(self) -> TextTable:
         """One row per scenario."""
-        most = max(each.row.replications for each in self.sensitivity)
+        first = next(iter(self.sensitivity.values()))
+        most = max(rows[0].replications for rows in self.sensitivity.values())
         title = (
             f"If the inputs are wrong: {self.recommended.label} as above, only {most:,} "
             "runs each or fewer, a ? where they do not settle it"
         )
-        columns: dict[str, Callable[[Scenario], str]] = {
-            "in truth": lambda each: each.truth,
-            "regret": lambda each: with_limits(each.row.regret),
-            "gain": lambda each: with_limits(each.row.gain),
-            "finds best": lambda each: percent(each.row.finds_best),
-            "decided after": lambda each: time_of(each.row.decided_after).split(" (")[0],
-            "winner named": lambda each: percent(each.row.winner),
-            "a go": lambda each: each.in_short,
-            "runs": lambda each: f"{each.row.replications:,}",
-        }
-        other = self.sensitivity[0].runner_up
-        if other is not None:
-            title += f"; last, how often {other.label} would find the best option"
-            columns[other.label] = lambda each: (
-                f"{each.runner_up.finds_best.value:.0%}" if each.runner_up else ""
+        columns = ["in truth", "regret", "gain", "finds best", "decided after", "winner named"]
+        columns += ["a go", "runs"]
+        if len(first) > 1:
+            title += f"; last, how often {first[1].label} would find the best option"
+        table = new_table(title, columns + [row.label for row in first[1:]])
+        for truth, (row, *others) in self.sensitivity.items():
+            table.add_row(
+                truth,
+                with_limits(row.regret),
+                with_limits(row.gain),
+                percent(row.finds_best),
+                time_of(row.decided_after).split(" (")[0],
+                percent(row.winner),
+                still_go(truth, row),
+                f"{row.replications:,}",
+                *(f"{other.finds_best.value:.0%}" for other in others),
             )
-        table = new_table(title, list(columns))
-        for each in self.sensitivity:
-            table.add_row(*(cell(each) for cell in columns.values()))
         return table
+
+
+def _scenario(truth: str, rows: Sequence[PlanRow]) -> dict[str, Any]:
+    """One row of the sensitivity analysis as JSON values."""
+    kept = ["regret", "gain", "gain_low", "finds_best", "decided_after", "winner", "switches"]
+    numbers = rows[0].to_json()
+    found = {
+        "truth": truth,
+        "still_go": None if truth == NOTHING_BETTER else rows[0].passes,
+        "sure": rows[0].is_sure,
+        **{name: numbers[name] for name in ("replications", *kept)},
+    }
+    for other in rows[1:]:
+        found["runner_up"] = {name: other.to_json()[name] for name in ("label", *kept)}
+    return found
+
+
+def still_go(truth: str, row: PlanRow) -> str:
+    """Whether it is still a go, with a question mark where the runs do not settle it."""
+    if truth == NOTHING_BETTER:
+        return "–"  # there is nothing to gain
+    return ("yes" if row.passes else "no") + ("" if row.is_sure else "?")
 
 
 def policies_table(title: str, rows: Sequence[PlanRow], recommended: PlanRow) -> TextTable:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ PERCENTILE = 0.05
 
 Floats = NDArray[np.float64]
 PlanInputs = StreamInputs | MarketInputs
+Pair = tuple[PlanInputs, Candidate]
+#: `simulate` for one plan: pairs, runs of each, the stream of seeds, and a title.
+Simulate = Callable[[Sequence[Pair], int, int, str], list["PlanRow"]]
 
 
 def outcome(run: Run, within: float) -> Floats:
@@ -75,10 +78,12 @@ class PlanRow:
 
     `regret` is against always playing the best; `gain` is over an equal split, both net of the cost
     of switches; `gain_low` is the 5th percentile of the gain. Times are infinite for runs that
-    are never decided. `winner` is the share of runs in which a winner has been named by the end.
+    are never decided. `winner` is the share of runs in which a winner has been named by the end,
+    and `wanted` the share that must find the best option.
     """
 
     candidate: Candidate
+    wanted: float
     reward: Uncertain
     regret: Uncertain
     gain: Uncertain
@@ -102,18 +107,20 @@ class PlanRow:
         """How many runs there were."""
         return len(self.gains)
 
-    def passes(self, wanted: float) -> bool:
-        """Whether the policy meets the thresholds."""
-        return self.finds_best.value >= wanted and self.gain_low.value > 0
+    @property
+    def passes(self) -> bool:
+        """Whether the policy meets both thresholds."""
+        return self.finds_best.value >= self.wanted and self.gain_low.value > 0
 
-    def is_sure(self, wanted: float) -> bool:
+    @property
+    def is_sure(self) -> bool:
         """Whether that is so within the uncertainty of the simulation too."""
         found, worst = self.finds_best, self.gain_low
-        if self.passes(wanted):
+        if self.passes:
             # The worst of fewer runs than this says little of so low a percentile.
             enough = (1 - PERCENTILE) ** self.replications <= 0.025
-            return enough and found.low >= wanted and worst.low > 0
-        return found.high < wanted or worst.high <= 0
+            return enough and found.low >= self.wanted and worst.low > 0
+        return found.high < self.wanted or worst.high <= 0
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values; a time that is infinite is null."""
@@ -128,37 +135,37 @@ class PlanRow:
         }
 
 
-class Simulator(NamedTuple):
-    """Makes the runs of a plan, here or elsewhere."""
+def simulate(
+    pairs: Sequence[Pair],
+    runs: int,
+    stream: int,
+    what: str,
+    *,
+    wanted: float,
+    seed: int,
+    how: RunOptions,
+) -> list[PlanRow]:
+    """How each candidate does with its inputs; another `stream` draws from another seed."""
+    specs: list[RunSpec | MarketRunSpec] = []
+    counts: list[int] = []
+    for place, (inputs, candidate) in enumerate(pairs):
+        count = runs
+        if candidate.slow:
+            count = min(runs, max(round(_SHARE_OF_SLOW * runs), _MIN_RUNS))
+        worlds: Sequence[tuple[PlanInputs, int]] = inputs.worlds()
+        rest = [count * weight // inputs.options for _, weight in worlds[1:]]
+        counts += [count - sum(rest), *rest]
+        specs += [
+            world.spec(candidate, (seed, stream, *[n] * (n > 0)), f"{place}.{n}")
+            for n, (world, _) in enumerate(worlds)
+        ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
+        made = iter(run(specs, counts, what=what, **how).rows)
+    return [_row(inputs, candidate, wanted, made) for inputs, candidate in pairs]
 
-    wanted: float
-    seed: int
-    options: RunOptions  # as `latesum.experiments.engine.run` takes it
 
-    def rows(
-        self, pairs: Sequence[tuple[PlanInputs, Candidate]], runs: int, stream: int, what: str
-    ) -> list[PlanRow]:
-        """One row for each; those of another `stream` draw from another seed."""
-        specs: list[RunSpec | MarketRunSpec] = []
-        counts: list[int] = []
-        for place, (inputs, candidate) in enumerate(pairs):
-            count = runs
-            if candidate.slow:
-                count = min(runs, max(round(_SHARE_OF_SLOW * runs), _MIN_RUNS))
-            worlds: Sequence[tuple[PlanInputs, int]] = inputs.worlds()
-            rest = [count * weight // inputs.options for _, weight in worlds[1:]]
-            counts += [count - sum(rest), *rest]
-            specs += [
-                world.spec(candidate, (self.seed, stream, *[n] * (n > 0)), f"{place}.{n}")
-                for n, (world, _) in enumerate(worlds)
-            ]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
-            made = iter(run(specs, counts, what=what, **self.options).rows)
-        return [_row(inputs, candidate, made) for inputs, candidate in pairs]
-
-
-def _row(inputs: PlanInputs, candidate: Candidate, made: Iterator[Rows]) -> PlanRow:
+def _row(inputs: PlanInputs, candidate: Candidate, wanted: float, made: Iterator[Rows]) -> PlanRow:
     """How a candidate does, by the runs in each of its worlds."""
     kept, best = list[Floats](), list[Floats]()
     worlds: Sequence[tuple[PlanInputs, int]] = inputs.worlds()
@@ -173,6 +180,7 @@ def _row(inputs: PlanInputs, candidate: Candidate, made: Iterator[Rows]) -> Plan
     knows = not np.isnan(named).any()
     return PlanRow(
         candidate=candidate,
+        wanted=wanted,
         reward=mean_of(np.concatenate(best) - regret),
         regret=mean_of(regret),
         gain=mean_of(gain),
@@ -187,13 +195,13 @@ def _row(inputs: PlanInputs, candidate: Candidate, made: Iterator[Rows]) -> Plan
     )
 
 
-def recommend(rows: Sequence[PlanRow], wanted: float) -> tuple[PlanRow, str]:
+def recommend(rows: Sequence[PlanRow]) -> tuple[PlanRow, str]:
     """The policy to take and why: the largest gain among those that pass, otherwise the surest.
 
     With a tie the regions are kept.
     """
     deciding = [each for each in rows if each.candidate.runnable]
-    passing = [each for each in deciding if each.passes(wanted)]
+    passing = [each for each in deciding if each.passes]
     if not passing:
         best = max(deciding, key=lambda each: (each.finds_best.value, each.gain.value))
         reason = "none meets both thresholds, and it finds a good option most often"
@@ -209,8 +217,7 @@ def recommend(rows: Sequence[PlanRow], wanted: float) -> tuple[PlanRow, str]:
     together = max(deciding, key=lambda each: each.candidate.regions)
     if together.candidate.regions == best.candidate.regions:
         return best, reason
-    alike = together.passes(wanted) == best.passes(wanted)
-    if alike and not _is_clearly_more(best.gains, together.gains):
+    if together.passes == best.passes and not _is_clearly_more(best.gains, together.gains):
         return together, (
             f"{best.label} does not gain clearly more within the uncertainty of the simulation, "
             "and on a tie the regions are kept"

@@ -1,18 +1,18 @@
 """A plan for one stream of decisions, from traffic and today's rate: no history is needed.
 
 `StreamInputs`, and `MarketInputs` of `latesum.planning.market`, say which worlds are simulated
-(`spec`), with which policies (`candidates`), and what all of it is in words. Runs, verdict,
-sensitivity analysis and report know nothing else of either.
+(`spec`), with which policies (`candidates`), and what all of it is in words.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
+from latesum import _durations
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum._render import counted
 from latesum.delays import Delay
@@ -20,20 +20,21 @@ from latesum.delays.lateness import Lateness, as_time, read_duration, unit_hours
 from latesum.delays.parsing import text_of
 from latesum.experiments.loop import Reports
 from latesum.experiments.spec import RunSpec
-from latesum.planning import words
 from latesum.policies import PolicySpec
 from latesum.simulation import Bernoulli, Calendar, Discrete, FieldProblem, Problem, Reward
 from latesum.simulation.field import USUAL_WEEK
 
 #: `switchback` as a policy of one stream, which every problem can be played with.
 STREAM = "latesum.experiments.markets.one_stream:Switchback"
-#: The name of the candidate that splits evenly and never decides.
-EQUAL_SPLIT = "equal split"
-BUCKETS = ("hour", "day", "week")
 #: `switchback` needs this many buckets, and with more it takes too long to simulate.
 _MIN_BUCKETS, _MAX_BUCKETS = 28, 200
 #: Campaigns with more rewards than this take too long to simulate for a search.
 _MAX_REWARDS = 1e6
+_TRAFFIC = re.compile(
+    rf"\s*(?P<number>{_durations.NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{_durations.UNIT})\s*", re.I
+)
+#: A point before three digits, which stands between thousands in half of the world.
+_TWO_WAYS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
 class Candidate(NamedTuple):
@@ -47,7 +48,6 @@ class Candidate(NamedTuple):
         slow: Whether a run takes long, so that there are fewer. Declared, not measured, so that a
             plan has the same runs on any machine.
         runnable: Whether it may be recommended; others are there to compare with.
-        player: In a market, what plays.
     """
 
     label: str
@@ -56,7 +56,6 @@ class Candidate(NamedTuple):
     campaign: Mapping[str, Any]
     slow: bool = False
     runnable: bool = True
-    player: str = ""
 
     @property
     def regions(self) -> int:
@@ -70,8 +69,7 @@ class StreamInputs:
 
     In the simulated world one option, any, is better than the others by exactly the smallest lift
     worth having: the hardest case that is still worth it. Where one of the options runs today, it
-    has today's mean, and it is the best one as often as any other. With `means`, one for each
-    option, they are those.
+    has today's mean, and it is the best one as often as any other.
     """
 
     options: int
@@ -85,7 +83,6 @@ class StreamInputs:
     traffic: float  # decisions an hour
     bucket: str
     switch_cost: float = 0.0
-    means: tuple[float, ...] | None = None
     #: What runs today and is still paying when the campaign begins: one of the options, something
     #: else, or nothing; and for how long before the start its totals are known.
     status_quo: Literal["option", "other"] | None = None
@@ -102,14 +99,14 @@ class StreamInputs:
     weekly: bool = False
 
     @property
-    def unit(self) -> str:
-        """What rewards are counted in."""
-        return "conversions" if self.is_rate else "reward"
-
-    @property
     def is_rate(self) -> bool:
         """Whether the reward is a conversion, 0 or 1."""
         return (self.low, self.high) == (0.0, 1.0)
+
+    @property
+    def unit(self) -> str:
+        """What rewards are counted in."""
+        return "conversions" if self.is_rate else "reward"
 
     @property
     def bucket_hours(self) -> float:
@@ -134,6 +131,11 @@ class StreamInputs:
         return self.buckets * self.bucket_rounds
 
     @property
+    def history(self) -> int:
+        """The rounds of the history, in whole buckets."""
+        return int(self.history_hours / self.bucket_hours + 1e-9) * self.bucket_rounds
+
+    @property
     def scale(self) -> float:
         """What a simulated reward of 1 is in the user's unit."""
         return self.high - self.low
@@ -141,7 +143,7 @@ class StreamInputs:
     @property
     def best_reward(self) -> float:
         """What always playing the best option earns."""
-        return max(self.option_means) * self.horizon
+        return self.option_means[0] * self.horizon
 
     @property
     def lift_share(self) -> float:
@@ -151,78 +153,57 @@ class StreamInputs:
     @property
     def feasible(self) -> bool:
         """Whether a changed world can be, and be simulated in time."""
-        rewards = self.horizon * self._scaled(self.mean)
+        rewards = self.horizon * (self.mean - self.low) / self.scale
         return self.mean + self.lift < self.high and rewards <= _MAX_REWARDS
 
     @property
     def option_means(self) -> tuple[float, ...]:
-        """The means of the simulated options, the best first unless they were given."""
-        if self.means:
-            return self.means
+        """The means of the simulated options, the best first."""
         if self.today_best:
             return (self.mean, *[max(self.mean - self.lift, self.low)] * (self.options - 1))
         return (self.mean + self.lift, *[self.mean] * (self.options - 1))
 
-    @property
-    def today_may_be_best(self) -> bool:
-        """Whether in some of the runs the option of today is the best one."""
-        return self.status_quo == "option" and self.means is None and self.lift > 0
-
     def worlds(self) -> list[tuple[StreamInputs, int]]:
-        """What is simulated: of `options` runs the option of today is the best in one."""
-        if not self.today_may_be_best or self.today_best:
+        """What is simulated, by weight: of `options` runs the option of today is best in one."""
+        if self.status_quo != "option" or self.today_best or not self.lift:
             return [(self, self.options)]
-        return [(self, self.options - 1), (self.changed(today_best=True), 1)]
-
-    def changed(self, **changes: Any) -> Self:
-        """The same with something else."""
-        return dataclasses.replace(self, **changes)
+        return [(self, self.options - 1), (replace(self, today_best=True), 1)]
 
     def delay(self, factor: float = 1.0) -> Delay:
         """The delay in rounds, `factor` times as long as given."""
         return self.lateness.in_rounds(self.bucket_rounds / self.bucket_hours, factor=factor)
 
-    @property
-    def mean_delay_hours(self) -> float:
-        """The mean delay as time."""
-        return self.delay().mean * self.bucket_hours / self.bucket_rounds
-
-    @property
-    def history(self) -> int:
-        """The rounds of the history, in whole buckets."""
-        return int(self.history_hours / self.bucket_hours + 1e-9) * self.bucket_rounds
-
     def problem(self) -> Problem:
         """The problem to simulate."""
-        usual = self.delay(self.delay_factor)
-        delays: Delay | list[Delay] = usual
-        best = max(range(self.options), key=self.option_means.__getitem__)
+        delays: Delay | list[Delay] = self.delay(self.delay_factor)
         if self.best_delay_factor != 1:
             late = self.delay(self.delay_factor * self.best_delay_factor)
-            delays = [late if arm == best else usual for arm in range(self.options)]
+            delays = [late, *[self.delay(self.delay_factor)] * (self.options - 1)]
         rewards = [self._reward(mean) for mean in self.option_means]
+        means = [reward.mean for reward in rewards]
         if self.nonstationary:  # the best and another one change places over the first half
-            scaled = [self._scaled(mean) for mean in self.option_means]
-            other = (best + 1) % self.options
-            scaled[best], scaled[other] = scaled[other], scaled[best]
+            drift = (means[1], means[0], *means[2:])
             half = max(self.horizon // 2, 1)
-            calendar = Calendar(self.bucket_rounds, drift_to=tuple(scaled), drift_over=half)
+            calendar = Calendar(self.bucket_rounds, drift_to=drift, drift_over=half)
             return FieldProblem(rewards, delays, calendar=calendar)
         if not self.weekly:
             return Problem(rewards, delays)
         day = 24 * self.bucket_rounds if self.bucket == "hour" else round(self.traffic * 24)
         peak = max(USUAL_WEEK)
         factors: tuple[float, ...] = USUAL_WEEK
-        if max(self._scaled(mean) for mean in self.option_means) * peak > 1:
+        if means[0] * peak > 1:
             factors = tuple(factor / peak for factor in USUAL_WEEK)  # a rate cannot exceed 1
         return FieldProblem(rewards, delays, calendar=Calendar.weekly(day, weekdays=factors))
 
     def spec(self, candidate: Candidate, seed: tuple[int, ...], name: str) -> RunSpec:
         """The runs of a candidate; the options stand in any order."""
-        within = self.lift
-        if self.today_best:
-            within = min(self.lift, self.mean - self.option_means[-1])
-        accepted = candidate.spec.accepted
+        means = self.option_means
+        within = min(self.lift, means[0] - means[-1]) if self.today_best else self.lift
+        before: int | Reward | None = None
+        if self.status_quo == "option":
+            before = 0 if self.today_best or not self.lift else 1
+        elif self.status_quo == "other":
+            before = self._reward(self.mean)
         return RunSpec(
             self.problem(),
             candidate.spec,
@@ -231,25 +212,16 @@ class StreamInputs:
             reports=Reports(self.bucket_rounds),
             order="drawn",
             given=None,
-            status_quo=self._today(),
-            history=self.history if "history" in accepted else 0,
+            status_quo=before,
+            history=self.history if "history" in candidate.spec.accepted else 0,
             measures=(f"latesum.planning.runs:outcome(within={within / self.scale})",),
             problem_name=name,
             policy_name=candidate.label,
         )
 
-    def _today(self) -> int | Reward | None:
-        """What runs today: the option that is most like it, or a reward that is no option."""
-        if self.status_quo == "option":
-            return min(range(self.options), key=lambda arm: abs(self.option_means[arm] - self.mean))
-        return self._reward(self.mean) if self.status_quo == "other" else None
-
-    def _scaled(self, mean: float) -> float:
-        return (mean - self.low) / self.scale
-
     def _reward(self, mean: float) -> Reward:
         """A reward of this mean and sd: nothing (`low`), or always the same amount."""
-        share = self._scaled(mean)
+        share = (mean - self.low) / self.scale
         if self.sd is None or share <= 0:
             return Bernoulli(share)
         amount = share + (self.sd / self.scale) ** 2 / share
@@ -263,16 +235,6 @@ class StreamInputs:
             return Bernoulli(share)
         return Discrete([0.0, amount], [1 - share / amount, share / amount])
 
-    def candidate(
-        self, label: str, name: str, parameters: Mapping[str, Any], about: str, **more: Any
-    ) -> Candidate:
-        """A policy that a campaign runs as it is simulated, unless `campaign` says otherwise."""
-        spec = PolicySpec(name, parameters)
-        campaign = {"policy": spec.name, "parameters": dict(spec.parameters)}
-        return Candidate(
-            label, spec, about, **{"campaign": campaign, "slow": name == STREAM, **more}
-        )
-
     def candidates(self) -> list[Candidate]:
         """All policies worth trying, the equal split last.
 
@@ -282,14 +244,16 @@ class StreamInputs:
         >>> [candidate.label for candidate in inputs.candidates()][-2:]
         ['half test', 'equal split']
         """
-        delay = self.delay()
         known: dict[str, Any] = {"n_arms": self.options, "horizon": self.horizon}
-        mean = {**known, "mean_delay": rounded(delay.mean)}
+        mean = {**known, "mean_delay": rounded(self.delay().mean)}
         # Where the shape of the delay was given, Unmix is given it too, and so is the campaign.
-        given = mean if self.lateness.mean_only else {**known, "delay": text_of(delay)}
+        given = mean if self.lateness.mean_only else {**known, "delay": text_of(self.delay())}
         about = "optimistic; learns the means and the delay together"
-        found = [self.candidate("unmix", "unmix", given, about)]
-        found += self._switchback(mean)
+        found = [_candidate("unmix", PolicySpec("unmix", given), about)]
+        # switchback does not know how far an amount varies, and takes effects to stay as they are.
+        fits = self.bucket != "hour" and _MIN_BUCKETS <= self.buckets <= _MAX_BUCKETS
+        if fits and self.is_rate and not self.nonstationary:
+            found.append(self._switchback(mean))
         for label, share in (("quarter test", 0.25), ("half test", 0.5)):
             each = max(round(self.buckets * share / self.options), 1)
             if each * self.options < self.buckets:
@@ -297,10 +261,23 @@ class StreamInputs:
                 rounds = each * self.options * self.bucket_rounds
                 found.append(self._test(label, rounds, about))
         about = "each option for its share of the whole run; the best is known at the end"
-        found.append(self._test(EQUAL_SPLIT, self.horizon, about, runnable=False))
-        return found
+        return [*found, self._test("equal split", self.horizon, about)._replace(runnable=False)]
 
-    def _test(self, label: str, rounds: int, about: str, *, runnable: bool = True) -> Candidate:
+    def candidate(self, text: str) -> Candidate:
+        """Another policy, such as "flow" or "package.module:Class", with what is known here."""
+        spec, delay = PolicySpec.parse(text), self.delay()
+        if spec.sees != "totals":
+            raise InvalidInput(f"{text} has attributed feedback, and a campaign does not.")
+        known = {
+            "n_arms": self.options,
+            "horizon": self.horizon,
+            "mean_delay": rounded(delay.mean),
+            "delay_variance": delay.variance,
+            "delay_bound": delay.bound,
+        }
+        return _candidate(text, spec.given(known), "as asked for")
+
+    def _test(self, label: str, rounds: int, about: str) -> Candidate:
         """Each option once, in so many rounds in all; buckets soon after a switch do not count."""
         # Three mean delays after a switch, 95% of what an exponential delay holds back has arrived.
         late = math.ceil(3 * self.delay().mean / self.bucket_rounds)
@@ -309,29 +286,25 @@ class StreamInputs:
         if skipped:
             parameters["washout"] = skipped * self.bucket_rounds
             about += f"; the first {counted(skipped, self.bucket)} of each are not counted"
-        return self.candidate(label, "fixed-split", parameters, about, runnable=runnable)
+        return _candidate(label, PolicySpec("fixed-split", parameters), about)
 
-    def _switchback(self, known: Mapping[str, Any]) -> list[Candidate]:
-        """The model of markets on one stream; it takes the options' effects to stay as they are."""
-        if not _MIN_BUCKETS <= self.buckets <= _MAX_BUCKETS or self.bucket == "hour":
-            return []
-        if self.nonstationary or not self.is_rate:  # how far an amount varies it does not know
-            return []
+    def _switchback(self, known: Mapping[str, Any]) -> Candidate:
+        """The model of markets on one stream; in a campaign its spans are in buckets."""
+        more: dict[str, Any] = {"differing_delays": 0} if self.equal_delays else {}
+        if not self.lateness.mean_only:
+            more["shape"] = text_of(self.delay())
         pattern = "weekday" if self.bucket == "day" else "none"
-        simulated = {**known, "bucket": self.bucket_rounds, "pattern": pattern}
-        parameters: dict[str, Any] = {
+        simulated = {**known, "bucket": self.bucket_rounds, "pattern": pattern, **more}
+        parameters = {
             "n_arms": self.options,
             "horizon": self.buckets,
             "mean_delay": rounded(self.delay().mean / self.bucket_rounds),
             "certainty": "guess",
+            **more,
         }
-        more: dict[str, Any] = {"differing_delays": 0} if self.equal_delays else {}
-        if not self.lateness.mean_only:
-            more["shape"] = text_of(self.delay())
-        simulated, parameters = {**simulated, **more}, {**parameters, **more}
         about = "one model of all buckets, with weekdays, drift of the level and late sales"
         campaign = {"policy": "switchback", "parameters": parameters}
-        return [self.candidate("switchback", STREAM, simulated, about, campaign=campaign)]
+        return Candidate("switchback", PolicySpec(STREAM, simulated), about, campaign, slow=True)
 
     @property
     def campaign(self) -> dict[str, Any]:
@@ -345,16 +318,16 @@ class StreamInputs:
 
     def in_words(self) -> list[str]:
         """The inputs and what was assumed, in sentences."""
-        delay, said = self.delay(), self.lateness.said
+        mean, said = self.delay().mean, self.lateness.said
         if not said.endswith("on average"):
             said += f"; {as_time(self.mean_delay_hours)} on average"
+        each = "an hour" if self.bucket == "hour" else f"a {self.bucket}"
         sentences = [
             self._truth(),
-            f"{self.bucket_rounds:,} decisions {words.an(self.bucket)}, for "
-            f"{as_time(self.run_hours)}: {self.buckets:,} {self.bucket}s, {self.horizon:,} "
-            f"rounds. One option is played to everybody for {words.an(self.bucket)}; its total is "
-            "known at the end of it.",
-            f"Rewards come late: {said}, which is {delay.mean:,.0f} rounds.",
+            f"{self.bucket_rounds:,} decisions {each}, for {as_time(self.run_hours)}: "
+            f"{self.buckets:,} {self.bucket}s, {self.horizon:,} rounds. One option is played to "
+            f"everybody for {each}; its total is known at the end of it.",
+            f"Rewards come late: {said}, which is {mean:,.0f} rounds.",
         ]
         if self.status_quo is not None:
             what = "One of the options" if self.status_quo == "option" else "Something else"
@@ -379,11 +352,8 @@ class StreamInputs:
         """The means that are simulated."""
         unit = "rate" if self.is_rate else "mean reward"
         lift = f"{self.lift:.3g} ({self.lift_share:.0%})" if self.mean else f"{self.lift:.3g}"
-        if self.means is not None:
-            given = ", ".join(f"{mean:.4g}" for mean in self.means)
-            truth = f"The options have {unit}s of {given}, in any order."
-        elif self.today_may_be_best:
-            worse = self.changed(today_best=True).option_means[-1]
+        if len(worlds := self.worlds()) > 1:
+            worse = worlds[1][0].option_means[-1]
             truth = (
                 f"One of the {self.options} options, today's included, is better than the others "
                 f"by the smallest lift worth having, {lift}: a new one with a {unit} of "
@@ -404,6 +374,11 @@ class StreamInputs:
             )
         return truth
 
+    @property
+    def mean_delay_hours(self) -> float:
+        """The mean delay as time."""
+        return self.delay().mean * self.bucket_hours / self.bucket_rounds
+
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values."""
         names = (
@@ -412,11 +387,15 @@ class StreamInputs:
         )
         return {
             **{name: getattr(self, name) for name in names.split()},
-            "means": None if self.means is None else list(self.means),
             "traffic_per_hour": self.traffic,
             "late": self.lateness.said,
             "mean_delay_rounds": self.delay().mean,
         }
+
+
+def _candidate(label: str, spec: PolicySpec, about: str) -> Candidate:
+    """A policy that a campaign runs as it is simulated."""
+    return Candidate(label, spec, about, {"policy": spec.name, "parameters": dict(spec.parameters)})
 
 
 def read_stream(said: Mapping[str, Any]) -> StreamInputs:
@@ -430,7 +409,7 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
     """
     if said.get("traffic") is None:
         raise InvalidInput('say traffic, such as "5000 per day"; or history, a file of past days.')
-    rate, mean, means = said.get("rate"), said.get("mean"), said.get("means")
+    rate, mean = said.get("rate"), said.get("mean")
     low, high, sd = said.get("low", 0.0), said.get("high"), said.get("sd")
     status_quo, history = said.get("status_quo") or None, said.get("history")
     options = whole_number(said["options"], "the number of options", at_least=2)
@@ -439,13 +418,13 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
     if rate is not None:
         if high is not None or sd is not None or low != 0:
             raise InvalidInput("low, high and sd go with a mean reward, not with a rate.")
-        mean, high = words.read_rate(rate), 1.0
+        mean, high = read_rate(rate), 1.0
     if high is None:
         raise InvalidInput("a mean reward needs the range of a single reward: give high (and low).")
     low = finite_number(low, "the lowest reward")
     high = finite_number(high, "the highest reward", above=low)
     mean = finite_number(mean, "today's mean reward", above=low, at_most=high)
-    lift = words.read_lift(said["lift"], mean)
+    lift = read_lift(said["lift"], mean)
     if mean + lift > high:
         what = "rate" if rate is not None else "mean reward"
         limit = "1" if rate is not None else f"the highest reward {high:g}"
@@ -464,12 +443,11 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         low=low,
         high=high,
         sd=None if sd is None else finite_number(sd, "the sd of a reward", above=0),
-        traffic=words.read_traffic(said["traffic"]),
+        traffic=read_traffic(said["traffic"]),
         lateness=Lateness.read(said["late"], unit=said.get("delay_unit")),
         bucket=_read_bucket(said.get("bucket", "day")),
         run_hours=read_duration(said["run_for"], "the run"),
         switch_cost=finite_number(said.get("switch_cost", 0.0), "the cost of a switch", at_least=0),
-        means=None if means is None else _read_means(means, options, low, high),
         status_quo=status_quo,
         history_hours=0.0 if history is None else read_duration(history, "the history"),
         nonstationary=bool(said.get("nonstationary")),
@@ -489,23 +467,87 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
     return inputs
 
 
-def _read_means(means: Sequence[float], options: int, low: float, high: float) -> tuple[float, ...]:
-    given = tuple(finite_number(mean, "a mean", at_least=low, at_most=high) for mean in means)
-    if len(given) != options:
-        raise InvalidInput(f"give a mean for each of the {options} options, not {len(given)}.")
-    if len(set(given)) == 1:
-        raise InvalidInput("options that are all the same leave nothing to find.")
-    return given
-
-
 def _read_bucket(bucket: str) -> str:
     name = str(bucket).strip().lower()
     name = {"hourly": "hour", "daily": "day", "weekly": "week"}.get(name, name.removesuffix("s"))
-    if name not in BUCKETS:
+    if name not in ("hour", "day", "week"):
         raise InvalidInput(
             f"a bucket is an hour, a day or a week, and longer than nothing: not {bucket!r}."
         )
     return name
+
+
+def read_traffic(text: Any) -> float:
+    """Traffic such as "5,000 per day", as decisions per hour.
+
+    >>> read_traffic("2,400 per day")
+    100.0
+    """
+    match = _TRAFFIC.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise InvalidInput(f'traffic must be written such as "5000 per day", not {text!r}.')
+    number = _durations.number_of(match["number"])
+    if _TWO_WAYS.fullmatch(match["number"]):
+        whole = match["number"].replace(".", "")
+        raise InvalidInput(
+            f"the traffic {text!r} can be read in two ways; write {whole} or {number:g} per "
+            f"{match['unit']}."
+        )
+    if number <= 0:
+        raise InvalidInput("traffic must be above 0: without it there is nothing to decide.")
+    return number / unit_hours(match["unit"])
+
+
+def read_rate(rate: Any) -> float:
+    """Today's rate: a share as a number or as text, in percent or not.
+
+    >>> read_rate(0.03), read_rate("3%"), read_rate("0.03")
+    (0.03, 0.03, 0.03)
+    """
+    if isinstance(rate, str):
+        text = rate.strip()
+        try:
+            rate = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            raise InvalidInput(
+                f'today\'s rate must be written such as "3%" or 0.03, not {rate!r}.'
+            ) from None
+    found = finite_number(rate, "today's rate", above=0)
+    if found > 1:
+        raise InvalidInput(
+            f"today's rate must be at most 1, not {found:g}; for {found:g}% write {found:g}%."
+        )
+    return found
+
+
+def read_lift(lift: Any, mean: float) -> float:
+    """The smallest difference worth having, in units of the reward.
+
+    A number or a text with % is relative (0.1 and "10%" are the same), "0.2 points" are percentage
+    points, and "+0.002" is the difference itself.
+
+    >>> read_lift("10%", 0.02), read_lift("0.2 points", 0.02), read_lift("+0.002", 0.02)
+    (0.002, 0.002, 0.002)
+    """
+    wanted = f'the lift must be written such as "10%", "0.2 points" or "+0.002", not {lift!r}.'
+    if isinstance(lift, str):
+        text = lift.strip().lower()
+        try:
+            if text.endswith("%"):
+                value = float(text[:-1]) / 100 * abs(mean)
+            elif text.endswith(("points", "point", "pp")):
+                value = float(re.sub(r"(percentage\s+)?(points?|pp)$", "", text)) / 100
+            elif text.startswith("+"):
+                value = float(text)
+            else:
+                raise InvalidInput(wanted)
+        except ValueError:
+            raise InvalidInput(wanted) from None
+    else:
+        value = finite_number(lift, "the lift") * abs(mean)
+    if not value > 0:
+        raise InvalidInput(f"the smallest lift worth having must be above 0, not {lift!r}.")
+    return round(value, 12)
 
 
 def rounded(mean: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from latesum import InvalidInput, delays
 from latesum.delays.lateness import Lateness, as_time, read_duration
 from latesum.planning.planner import read_inputs
-from latesum.planning.words import read_lift, read_traffic
+from latesum.planning.stream import read_lift, read_traffic
 from latesum.simulation import Bernoulli
 
 ASKED = {
@@ -104,10 +105,10 @@ def test_a_mean_reward_with_a_spread():
 def test_the_weekly_pattern_fits_the_buckets():
     for bucket in ("hour", "day", "week"):
         inputs = read_inputs(**{**ASKED, "bucket": bucket})
-        problem = inputs.changed(weekly=True).problem()
+        problem = dataclasses.replace(inputs, weekly=True).problem()
         assert problem.calendar.step == 2400
     high = read_inputs(**{**ASKED, "rate": 0.9, "lift": "5%"})
-    assert high.changed(weekly=True).problem().changes
+    assert dataclasses.replace(high, weekly=True).problem().changes
 
 
 @pytest.mark.parametrize(
@@ -141,8 +142,9 @@ def test_the_weekly_pattern_fits_the_buckets():
         ({"rate": None, "mean": 3.0}, "range"),
         ({"rate": None, "mean": 3.0, "high": 10.0, "sd": 9.0}, "cannot have an sd"),
         ({"switch_cost": -1}, "at least 0"),
-        ({"means": [0.1]}, "a mean for each"),
-        ({"means": [0.1, 0.1]}, "nothing to find"),
+        ({"history": "4 weeks"}, "a history is that of an option"),
+        ({"status_quo": "both"}, "there is no status quo 'both'"),
+        ({"means": [0.1, 0.2]}, "there is no argument of a plan 'means'"),
     ],
 )  # fmt: skip
 def test_nonsense_is_refused(change, says):
