@@ -31,7 +31,7 @@ def in_buckets(run):
 
     Its total is then split in whole numbers; a block is what its parts add up to.
     """
-    for block in run.blocks:
+    for block in run.plays:
         count = block.rounds // BUCKET
         whole, rest = divmod(int(block.total), count)
         for index in range(count):

@@ -28,7 +28,7 @@ KEPT = 40
 def _played(problem, name):
     policy = RunSpec(problem, PolicySpec.parse(name), HORIZON).prepared[1]
     run = simulate(problem, policy, HORIZON, seed=7)
-    blocks = [[s.arm, s.rounds, s.purpose, s.total] for s in run.blocks[:KEPT]]
+    blocks = [[s.arm, s.rounds, s.purpose, s.total] for s in run.plays[:KEPT]]
     if isinstance(policy, AttributedPolicy):
         blocks = [block[:2] for block in blocks]
     return {"regret": round(run.regret(), 6), "blocks": blocks}

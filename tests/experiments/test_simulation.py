@@ -14,10 +14,10 @@ POLICY = ODAAFB(2, 250_000, mean_delay=50, delay_bound=100)
 def test_the_readme_run():
     run = simulate(PROBLEM, POLICY, 250_000, seed=1)
     assert run.regret() == pytest.approx(2049.1)
-    assert run.last_arm == 1
+    assert run.arms[-1] == 1
     assert run.switches == 7
     assert run.horizon == 250_000
-    assert [s.start for s in run.blocks[:3]] == [0, 1076, 2152]
+    assert run.ends[:3].tolist() == [0, 1076, 2152]
 
 
 def test_a_policy_given_as_text_is_told_what_is_true_of_the_problem():
@@ -35,7 +35,7 @@ def test_what_is_no_policy_is_refused(nonsense):
 
 def test_the_same_seed_gives_the_same_run_and_another_does_not():
     one, same, other = (
-        [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).blocks] for seed in (1, 1, 2)
+        [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).plays] for seed in (1, 1, 2)
     )
     assert one == same
     assert one != other
@@ -57,14 +57,14 @@ def test_regret_grows_by_the_gap_in_every_round_of_a_worse_arm():
 
 def test_in_buckets_it_decides_at_their_ends_only():
     run = simulate(PROBLEM, POLICY, 100_000, seed=1, bucket=700)
-    assert {s.start % 700 for s in run.blocks} == {0}
-    assert {s.rounds % 700 for s in run.blocks[:-1]} == {0}
+    assert set(run.ends[:-1] % 700) == {0}
+    assert {s.rounds % 700 for s in run.plays[:-1]} == {0}
 
 
 def test_with_a_report_lag_nothing_is_used_before_it_is_known():
     """After the first phase the policy waits on its leader for the lag, which is its bridge too."""
     run = simulate(PROBLEM, POLICY, 20_000, seed=1, bucket=538, report_lag=1076)
-    purposes = [s.purpose for s in run.blocks[:8]]
+    purposes = [s.purpose for s in run.plays[:8]]
     assert purposes == ["learn"] * 4 + ["bridge"] * 2 + ["learn"] * 2
 
 

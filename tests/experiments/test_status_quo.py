@@ -75,5 +75,4 @@ def test_only_what_is_played_after_the_start_counts():
     policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, status_quo=0)
     run = simulate(SHOP, policy, 20 * DAY, seed=1, bucket=DAY, status_quo=0, history=28 * DAY)
     assert run.horizon == 20 * DAY
-    assert run.blocks[0].start == 0
-    assert run.blocks[0].arm != 0  # of the status quo enough is known
+    assert run.plays[0].arm != 0  # of the status quo enough is known

@@ -52,9 +52,9 @@ def test_a_policy_that_learns_from_parts_conforms(seed):
 
 def test_the_simulator_cuts_a_block_into_parts():
     run = simulate(Problem([0.2, 0.6], "uniform(0, 5)"), LastParts(2), 400, seed=1)
-    assert {block.rounds for block in run.blocks} == {10}
+    assert {block.rounds for block in run.plays} == {10}
     buckets = simulate(Problem([0.2, 0.6], "uniform(0, 5)"), LastParts(2), 400, seed=1, bucket=5)
-    assert {block.rounds for block in buckets.blocks} == {10}
+    assert {block.rounds for block in buckets.plays} == {10}
 
 
 def test_parts_are_learned_one_by_one_with_the_number_of_their_block():

@@ -322,7 +322,7 @@ def test_past_its_horizon_and_without_one_it_goes_on():
         policy = Unmix(2, horizon, mean_delay=5)
         run = simulate(Problem([0.2, 0.8], "constant(5)"), policy, 5000, seed=2)
         assert math.isfinite(run.regret())
-        assert run.blocks[-1].arm == 1
+        assert run.plays[-1].arm == 1
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_the_best_arm_is_found_though_its_rewards_come_later(given):
         given={} if given == 1.0 else {"mean_delay": given},
     )
     runs = [spec.run(number) for number in range(4)]
-    assert all(run.blocks[-1].arm == 2 for run in runs)
+    assert all(run.plays[-1].arm == 2 for run in runs)
     assert any(set(run.policy._explanations.believed.stretches) != {1.0} for run in runs)
 
 

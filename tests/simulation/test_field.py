@@ -94,7 +94,7 @@ def test_regret_is_against_the_best_of_each_moment():
     assert run.regret(at) == pytest.approx(expected[at - 1])
     assert run.regret() == pytest.approx(expected[-1])
     mixed = simulate(problem, RoundRobin(2, block=130), 1000, seed=1)
-    arms = np.concatenate([np.full(s.rounds, s.arm) for s in mixed.blocks])
+    arms = np.concatenate([np.full(s.rounds, s.arm) for s in mixed.plays])
     per_round = np.repeat(means, 100, axis=0)
     lost = np.cumsum(per_round.max(axis=1) - per_round[np.arange(1000), arms])
     assert mixed.regret(at) == pytest.approx(lost[at - 1])

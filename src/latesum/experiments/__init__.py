@@ -5,12 +5,11 @@ from latesum.experiments.comparison import compare, simulate
 from latesum.experiments.engine import run
 from latesum.experiments.measures import register_measure
 from latesum.experiments.results import Results, Summary
-from latesum.experiments.run import PlayedBlock, Run
+from latesum.experiments.run import Run
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.store import RunStore
 
 __all__ = [
-    "PlayedBlock",
     "Results",
     "Run",
     "RunSpec",

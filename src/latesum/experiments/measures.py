@@ -11,6 +11,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,7 +43,7 @@ def register_measure(name: str) -> Callable[[_Function], _Function]:
 
     >>> @register_measure("blocks")
     ... def blocks(run):
-    ...     return len(run.blocks)
+    ...     return len(run.plays)
     >>> measures_of(["regret", "blocks"])["blocks"] is blocks
     True
     """
@@ -114,7 +115,10 @@ def stuck(
     if not possibly_stuck(run, least):
         return False
     until = longer * run.horizon
-    return possibly_stuck(run.anew(until) if anew else run.continued(until), least)
+    if anew:
+        again = replace(run.spec, horizon=until, checkpoints=())
+        return possibly_stuck(again.run(run.number), least)
+    return possibly_stuck(run.spec.run(run.number, until=until), least)
 
 
 def harmful_gap(problem: Problem, gap: float = HARMFUL_GAP, share: float | None = None) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +18,6 @@ from latesum.simulation import Problem
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-
-class PlayedBlock(NamedTuple):
-    """One block of a run: after how many rounds it began, how long it was, what arrived in it."""
-
-    start: int
-    rounds: int
-    arm: int
-    purpose: str
-    total: float | None  # None if it is never known
 
 
 class Run:
@@ -66,6 +55,8 @@ class Run:
         self.arms = np.asarray(arms, dtype=np.int64)
         #: The rounds after which the arm could change: 0, and the end of every block.
         self.ends = np.concatenate([[0], np.cumsum(rounds, dtype=np.int64)])
+        #: The rounds played.
+        self.horizon = int(self.ends[-1])
         self._plays = plays
         lost = np.array(problem.gaps)[self.arms] * rounds
         if problem.changes:
@@ -81,27 +72,9 @@ class Run:
         return [Play(*each) for each in zip(self.arms.tolist(), rounds, strict=True)]
 
     @property
-    def horizon(self) -> int:
-        """The rounds played."""
-        return int(self.ends[-1])
-
-    @property
-    def blocks(self) -> list[PlayedBlock]:
-        """What was played, in order."""
-        return [
-            PlayedBlock(int(start), play.rounds, play.arm, play.purpose, play.total)
-            for start, play in zip(self.ends[:-1], self.plays, strict=True)
-        ]
-
-    @property
-    def last_arm(self) -> int:
-        """The arm that was played at the end."""
-        return int(self.arms[-1])
-
-    @property
     def ended_on_best(self) -> bool:
         """Whether no arm was better than the one that was played last."""
-        return self.problem.is_best(self.last_arm, self.horizon)
+        return self.problem.is_best(int(self.arms[-1]), self.horizon)
 
     @functools.cached_property
     def answer(self) -> int:
@@ -113,21 +86,6 @@ class Run:
         if not still_in:  # nothing is known yet
             return self.policy.ask().arm
         return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
-
-    def continued(self, until: int) -> Run:
-        """The same run, played on until this many rounds; its first part is this one."""
-        longer: Run = self._spec().run(self.number, until=until)
-        return longer
-
-    def anew(self, horizon: int) -> Run:
-        """The run made again with another horizon, which its policy is given from the start."""
-        again: Run = replace(self._spec(), horizon=horizon, checkpoints=()).run(self.number)
-        return again
-
-    def _spec(self) -> Any:
-        if self.spec is None:
-            raise InvalidInput("this run cannot be played on: it was not made from a RunSpec.")
-        return self.spec
 
     def policies_after(self, rounds: Sequence[int]) -> Iterator[Policy]:
         """The policy as it was after the first block that ends at each of `rounds`, or later.
@@ -182,10 +140,15 @@ class Run:
     def to_frame(self, backend: str = "pyarrow") -> Any:
         """One row per block, as a frame of "pyarrow", "pandas" or "polars"."""
         pa = require("pyarrow", "parquet")
-        kinds = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.float64())
-        schema = pa.schema(list(zip(PlayedBlock._fields, kinds, strict=True)))
-        rows = [each._asdict() for each in self.blocks]
-        return as_frame(pa.Table.from_pylist(rows, schema=schema), backend)
+        _, rounds, totals, purposes, _ = zip(*self.plays, strict=True)
+        columns = {
+            "start": pa.array(self.ends[:-1]),
+            "rounds": pa.array(rounds, pa.int64()),
+            "arm": pa.array(self.arms),
+            "purpose": pa.array(purposes, pa.string()),
+            "total": pa.array(totals, pa.float64()),
+        }
+        return as_frame(pa.table(columns), backend)
 
     def __repr__(self) -> str:
         return (
