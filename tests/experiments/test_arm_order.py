@@ -67,9 +67,8 @@ def test_what_a_policy_knows_of_single_arms_follows_the_order():
     assert result["o"].measured["ended_on_best"].all()
     assert not result["o"].regrets.any()
     for number in range(9):
-        listed, policy = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order="drawn").instantiate(
-            number
-        )
+        drawn = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order="drawn")
+        listed, policy, _ = drawn.instantiate(number)
         assert repr(policy) == repr(RunSpec(listed, PolicySpec("ducb"), HORIZON).prepared[1])
 
 

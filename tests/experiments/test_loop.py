@@ -46,7 +46,7 @@ def test_a_policy_knows_what_was_played(text, reports):
 def test_a_run_is_played_on(text, reports):
     """The last block of the first piece is cut short: the second goes on with it."""
     run = spec(TWO_ARMS, text, 20_700, reports=reports).run(1)
-    longer = run.continued(60_000)
+    longer = run.spec.run(1, until=60_000)
     assert longer.plays[: len(run.plays)] == run.plays
     assert sum(play.rounds for play in longer.plays) == 60_000
 
@@ -91,7 +91,7 @@ def test_a_hook_that_is_overridden_is_called(problem, reports):
     "text", ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "unmix"]
 )
 def test_a_policy_that_has_lost_an_option_never_plays_it(text):
-    _, policy = spec(THREE_ARMS, text, 9_000).instantiate(0)
+    _, policy = spec(THREE_ARMS, text, 9_000).prepared
     policy = policy.fresh()
     policy.drop(1)
     plays = Loop(THREE_ARMS.start(rng=np.random.default_rng(4)), policy).play(9_000)

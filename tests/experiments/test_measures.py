@@ -118,7 +118,7 @@ def test_a_policy_with_attributed_feedback_has_blocks_and_cannot_be_played_on():
     assert made.regret() == found.regrets[0, -1]
     assert sum(play.rounds for play in made.plays) == 1_000
     with pytest.raises(InvalidInput, match="cannot be played on"):
-        made.continued(2_000)
+        spec.run(0, until=2_000)
     with pytest.raises(InvalidInput, match="does not say which looks best"):
         _ = made.answer
 

@@ -164,7 +164,7 @@ def test_a_policy_as_text_is_told_what_ran_before_and_an_arm_moves_with_the_orde
     setting = SETTINGS["an arm ran before"]
     seen = set()
     for number in range(8):
-        problem, policy = setting.instantiate(number)
+        problem, policy, _ = setting.instantiate(number)
         assert problem.means[policy.status_quo] == 0.6
         seen.add(policy.status_quo)
         played = setting.run(number).policy.history

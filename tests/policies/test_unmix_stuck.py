@@ -6,6 +6,7 @@ They are runs of `python studies/safety.py --law wide`; each has its cause in it
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -397,8 +398,11 @@ def test_it_comes_back_to_a_good_arm(name):
 def test_a_long_visit_to_the_second_best_arm_ends(run):
     """By 30 horizons, and by 10 where that horizon is known from the start."""
     played = run.play()
-    assert not possibly_stuck(played.continued(30 * run.horizon), share=HARMFUL_SHARE)
-    assert not possibly_stuck(played.anew(10 * run.horizon), share=HARMFUL_SHARE)
+    assert not possibly_stuck(
+        played.spec.run(played.number, until=30 * run.horizon), share=HARMFUL_SHARE
+    )
+    longer = replace(played.spec, horizon=10 * run.horizon, checkpoints=())
+    assert not possibly_stuck(longer.run(played.number), share=HARMFUL_SHARE)
 
 
 @pytest.mark.slow

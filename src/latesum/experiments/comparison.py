@@ -13,9 +13,9 @@ from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.results import Results
 from latesum.experiments.run import Run
-from latesum.experiments.spec import USUAL_MEASURES, AnyPolicy, Order, RunSpec
+from latesum.experiments.spec import USUAL_MEASURES, AnyPolicy, Order, RunSpec, StatusQuo
 from latesum.policies import PolicySpec
-from latesum.simulation import Problem, Reward
+from latesum.simulation import Problem
 from latesum.simulation.market import Market
 
 
@@ -28,7 +28,7 @@ def simulate(
     number: int = 0,
     bucket: int = 1,
     report_lag: int = 0,
-    status_quo: Reward | float | str | None = None,
+    status_quo: StatusQuo = None,
     history: int = 0,
 ) -> Run:
     """Play a fresh copy of `policy` for `horizon` rounds.
@@ -70,7 +70,7 @@ def compare(
     seed: int,
     bucket: int = 1,
     report_lag: int = 0,
-    status_quo: Reward | float | str | None = None,
+    status_quo: StatusQuo = None,
     history: int = 0,
     order: Order = "listed",
     measures: Sequence[str] = (),

@@ -12,7 +12,7 @@ import hashlib
 import inspect
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -31,6 +31,8 @@ from latesum.simulation.problem_data import plain_part, problem_data, problem_fr
 from latesum.simulation.rewards import reward_text
 
 Integers = NDArray[np.int64]
+#: What was played until the start: an arm, or a reward (or its mean) that is no arm.
+StatusQuo = Reward | float | str | None
 #: What can be run: policies that see totals, and attributed baselines.
 AnyPolicy = Policy | AttributedPolicy
 
@@ -96,7 +98,7 @@ class RunSpec:
     checkpoints: tuple[int, ...] = ()
     measures: tuple[str, ...] = USUAL_MEASURES
     order: Order = "listed"
-    status_quo: Reward | float | str | None = None
+    status_quo: StatusQuo = None
     history: int = 0
     given: Mapping[str, float] | None = field(default_factory=dict)
     prior: tuple[str, ...] | None = None
@@ -258,7 +260,7 @@ class RunSpec:
                 if number:
                     warnings.simplefilter("ignore")  # said of the first run
                 return self.drawn(number).run(number, until=until)
-        problem, policy = self.instantiate(number)
+        problem, policy, status_quo = self.instantiate(number)
         if isinstance(policy, AttributedPolicy):
             if until is not None:
                 raise InvalidInput(f"a run of {policy.name} cannot be played on.")
@@ -267,7 +269,6 @@ class RunSpec:
             )
             rounds = np.diff(np.append(seen.starts, self.horizon))
             return Run(problem, seen.arms, rounds, spec=self, number=number)
-        status_quo = self._status_quo_of(number)
         world = problem.start(rng=self._rng(number, WORLD), status_quo=status_quo, at=-self.history)
         own = self._rng(number, POLICY) if policy.random else None
         playing = policy.fresh(rng=own)
@@ -334,17 +335,18 @@ class RunSpec:
 
     # What a run meets.
 
-    def instantiate(self, number: int) -> tuple[Problem, AnyPolicy]:
-        """The problem as a run meets it, and the policy, with its prior knowledge."""
-        if isinstance(self.problem, str):
-            return self.drawn(number).instantiate(number)
+    def instantiate(self, number: int) -> tuple[Problem, AnyPolicy, StatusQuo]:
+        """The problem as a run meets it, the policy with its prior knowledge, the status quo."""
         problem, policy = self.prepared
-        if self.order == "drawn":
-            problem = self._permuted(self._order_of(number))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # said when the policy was first built
-                policy = self._spec_for(problem, self._status_quo_of(number)).build()
-        return problem, policy
+        if self.order == "listed":
+            return problem, policy, self.status_quo
+        order = self._rng(number, ORDER).permutation(problem.n_arms).tolist()
+        problem, status_quo = problem.permuted(order), self.status_quo
+        if _is_arm(status_quo):
+            status_quo = order.index(status_quo)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said when the policy was first built
+            return problem, self._spec_for(problem, status_quo).build(), status_quo
 
     @functools.cached_property
     def prepared(self) -> tuple[Problem, AnyPolicy]:
@@ -366,22 +368,6 @@ class RunSpec:
         more: dict[str, Any] = {"reports": Reports(found.bucket), "checkpoints": ()}
         more |= {"problem": found.problem, "horizon": found.horizon, "problem_name": ""}
         return dataclasses.replace(self, **more)
-
-    def _status_quo_of(self, number: int) -> Reward | float | str | None:
-        """The status quo: an arm has another number where the order of the arms is drawn."""
-        if self.order == "listed" or not _is_arm(self.status_quo):
-            return self.status_quo
-        return self._order_of(number).index(int(self.status_quo))  # type: ignore[arg-type]
-
-    def _order_of(self, number: int) -> tuple[int, ...]:
-        """The order of the arms in a run, where it is drawn: the same for all policies."""
-        n_arms = self.prepared[0].n_arms
-        return tuple(self._rng(number, ORDER).permutation(n_arms).tolist())
-
-    @functools.cached_property
-    def _permuted(self) -> Callable[[tuple[int, ...]], Problem]:
-        """The problem in an order of its arms: tables are made once for each that is met."""
-        return functools.lru_cache(256)(self.prepared[0].permuted)
 
     def _spec_for(self, problem: Problem, status_quo: Any) -> PolicySpec:
         if self.policy.policy is not None:
