@@ -233,7 +233,7 @@ class RunSpec:
         if isinstance(policy, AttributedPolicy) or learns_nothing:
             return []
         broken = []
-        given_one = "mean_delay" in policy.parameters and policy.assumes_equal_delays
+        given_one = policy.assumes_equal_delays and hasattr(policy, "mean_delay")
         if len(set(problem.delays)) > 1 and given_one:
             broken.append("assumes that all options have the same delays; here they differ.")
         if isinstance(problem, FieldProblem):
