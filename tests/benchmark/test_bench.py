@@ -17,6 +17,7 @@ from latesum.benchmark.running import microseconds_per_decision, rerun
 from latesum.cli.app import app
 from latesum.errors import InvalidInput
 from latesum.experiments import RunSpec
+from latesum.policies import PolicySpec
 
 MINE = '''
 from latesum import Block, Policy
@@ -148,7 +149,7 @@ def test_misspelt_and_impossible_entries_are_refused(text: str, track: str) -> N
 def test_a_track_gives_what_it_says_and_no_more() -> None:
     cell = suite("core-1").cells[0]
     for track, known in (("nothing", False), ("mean", True)):
-        entry = Entry.read("unmix", track)
+        entry = Entry(PolicySpec("unmix"), track, {})
         spec = RunSpec(cell.problem, entry.policy, cell.horizon, prior=entry.prior)
         policy = spec.prepared[1]
         assert (policy.parameters["mean_delay"] is not None) == known
