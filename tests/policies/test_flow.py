@@ -14,14 +14,10 @@ from latesum.simulation import Problem
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
 PARAMETERS = [
-    {"n_arms": 3, "horizon": 5_000, "mean_delay": 10},
-    {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1"},
     {"n_arms": 5, "horizon": 1_000, "mean_delay": 0, "caution": 0},
     {"n_arms": 3, "horizon": 200, "mean_delay": 100, "index": "kl-ucb"},
     {"n_arms": 2, "mean_delay": 0.3, "names": ["yes", "no"]},
-    {"n_arms": 3, "horizon": 5_000, "mean_delay": 10, "lookahead": True},
     {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1", "lookahead": True},
-    {"n_arms": 5, "horizon": 1_000, "mean_delay": 0, "lookahead": True},
     {"n_arms": 4, "horizon": 20_000, "mean_delay": 5, "lookahead": 40},
 ]
 
@@ -109,7 +105,7 @@ def written_out(order, horizon, mean_delay, world, beta=0.25):
     return plays
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("means", "delay", "mean_delay"),
     [([0.5, 0.6], "exponential(50)", 50), ([0.3, 0.4, 0.5, 0.55], "uniform(0, 40)", 20)],
@@ -166,7 +162,7 @@ def test_near_one_with_long_delays_intervals_contain_the_means(runs):
     assert missed <= 0.05 * 8 * runs
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [30, pytest.param(600, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", TARGETS)
 def test_regret_is_near_its_target(name, runs):
     """Five standard errors around the target and its tenth: false alarms below 1e-6."""
@@ -175,7 +171,7 @@ def test_regret_is_near_its_target(name, runs):
     found = regrets(Problem(means, "exponential(50)"), policy, horizon, runs)
     error = found.std() / math.sqrt(len(found))
     assert found.mean() < 1.1 * target + 5 * error
-    assert np.sort(found)[-1 - runs // 60] < 4 * target
+    assert np.sort(found)[-1 - runs // 30] < 4 * target
 
 
 def test_estimates_of_a_real_history_hold_the_truth():
@@ -238,7 +234,7 @@ def test_it_lives_with_totals_in_buckets_that_are_reported_late(bucket, report_l
 # Look-ahead: what leaks was earned after its destination was fixed.
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_is_seen_in_the_last_segment_does_not_choose_the_next_arm(seed):
     problem = Problem([0.45, 0.5, 0.55], "uniform(0, 20)")
     world = problem.start(rng=np.random.default_rng(seed))
@@ -272,9 +268,9 @@ def test_every_run_of_an_arm_is_long_enough(bound, shortest):
 
 
 def test_regret_with_look_ahead_is_near_that_without():
-    """80 runs: 102 on average (1000 runs), standard error 4; a false alarm is rarer than 1e-6."""
+    """40 runs: 102 on average (1000 runs), standard error 5.7; a false alarm is rarer than 1e-6."""
     policy = Flow(2, 250_000, mean_delay=50, lookahead=True)
-    assert regrets(Problem([0.5, 0.6], "exponential(50)"), policy, 250_000, 80, seed=2).mean() < 124
+    assert regrets(Problem([0.5, 0.6], "exponential(50)"), policy, 250_000, 40, seed=2).mean() < 131
 
 
 def test_it_says_what_comes_after():

@@ -136,9 +136,10 @@ def test_bad_parameters_are_refused_in_a_sentence(build, sentence):
         build()
 
 
-def test_an_arm_whose_mean_is_just_within_the_tolerance_is_kept():
+@pytest.mark.parametrize(("total", "phase"), [(500.0, 2), (499.0, None)])
+def test_an_arm_exactly_the_tolerance_behind_stays(total, phase):
+    """The paper's sign is strict: dropped if mean + tolerance < best, here 0.25 + 0.5 and 0.75."""
     policy = ODAAF(2, 250_000, mean_delay=50)
-    rounds = policy.phase_rounds[0]
-    policy.tell(0, rounds, 0.75 * rounds)
-    policy.tell(1, rounds, 0.25 * rounds)
-    assert policy.phase == 2  # 0.25 + 0.5 >= 0.75
+    policy.tell(0, 2000, total)
+    policy.tell(1, 2000, 1500.0)
+    assert policy.phase == phase

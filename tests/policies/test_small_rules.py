@@ -97,14 +97,6 @@ def test_a_phase_is_finished_with_what_is_known_of_it():
     assert policy.phase == 2
 
 
-def test_an_arm_exactly_the_tolerance_behind_stays():
-    """The paper's sign is strict: dropped if mean + tolerance < best."""
-    plays = [(0, 2000, 500.0, "learn"), (1, 2000, 1500.0, "learn")]  # 0.25 and 0.75
-    assert taught(ODAAF(2, 250_000, mean_delay=50), plays).phase == 2
-    plays[0] = (0, 2000, 499.0, "learn")
-    assert taught(ODAAF(2, 250_000, mean_delay=50), plays).phase is None
-
-
 def test_a_phase_as_long_as_the_bound_is_not_warned_about():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -99,7 +99,7 @@ def test_the_command_resumes(tmp_path, monkeypatch, capsys):
     assert _command(monkeypatch, *arguments)
     out, said = capsys.readouterr()
     assert "stuck" in out
-    assert "4 runs; about" in said
+    assert "4 runs." in said
     assert _command(monkeypatch, *arguments)
     again, said = capsys.readouterr()
     assert again == out
