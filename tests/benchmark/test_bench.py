@@ -108,14 +108,14 @@ def test_the_archive_is_what_its_runs_give() -> None:
     """Cells of the shortest horizon, drawn at random, are run again and have the same mean regret."""
     rng = random.Random(7)
     cells = {(cell.name, cell.horizon): cell for cell in suite("core-1").cells}
-    for card in rng.sample([each for each in archive() if each["entry"] != "unmix"], 3):
-        part = card["suites"]["core-1"]
+    for known in rng.sample([each for each in archive() if each["entry"] != "unmix"], 3):
+        part = known["suites"]["core-1"]
         assert part["digest"] == suite("core-1").digest
-        row = rng.choice([row for row in card["cells"] if row["horizon"] == 10_000])
-        entry = Entry.read(card["entry"], card["track"])
+        row = rng.choice([row for row in known["cells"] if row["horizon"] == 10_000])
+        entry = Entry.read(known["entry"], known["track"])
         cell = cells[row["problem"], row["horizon"]]
         again = [rerun(entry, cell, number, part["seed"]) for number in range(part["runs"])]
-        assert np.mean(again) == pytest.approx(row["mean"], rel=1e-12), (card["entry"], row)
+        assert np.mean(again) == pytest.approx(row["mean"], rel=1e-12), (known["entry"], row)
 
 
 def test_a_failing_policy_is_charged_round_robin_and_listed(own: Path) -> None:
