@@ -137,7 +137,8 @@ def speeds(rounds: int, repeats: int) -> None:
 def _replication(number: int) -> int:
     problem = Problem(list(MEANS), "uniform(0, 100)")
     seed = np.random.SeedSequence(1, spawn_key=(number,))
-    return int(run(problem, QPMD("ucb1", 2), 250_000, seed_sequence=seed).plays[0, 0])
+    arms, rounds = run(problem, QPMD("ucb1", 2), 250_000, seed_sequence=seed)
+    return int(rounds[arms == 0].sum())
 
 
 def scaling(rounds: int, repeats: int) -> None:

@@ -45,8 +45,7 @@ every_policy = pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 
 def arms_of(problem, policy, horizon=HORIZON, seed=7):
     seed_sequence = np.random.SeedSequence(seed)
-    played = run(problem, policy, horizon, seed_sequence=seed_sequence)
-    return np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist()
+    return np.repeat(*run(problem, policy, horizon, seed_sequence=seed_sequence)).tolist()
 
 
 def plain_version(name, problem, rng):

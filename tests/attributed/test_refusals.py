@@ -43,8 +43,8 @@ def test_wrong_parameters_are_refused(make, sentence):
 )
 def test_delays_that_ducb_can_use(delay):
     problem = Problem([0.5, 0.6], delay)
-    played = run(problem, DUCB(delay, 2), 100, seed_sequence=np.random.SeedSequence(1))
-    assert played.plays.sum() == 100
+    _, rounds = run(problem, DUCB(delay, 2), 100, seed_sequence=np.random.SeedSequence(1))
+    assert rounds.sum() == 100
 
 
 @pytest.mark.parametrize(

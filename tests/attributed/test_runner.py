@@ -1,4 +1,4 @@
-"""Runs as a whole: checkpoints, long delays, memory."""
+"""Runs as a whole: blocks, long delays, memory."""
 
 import tracemalloc
 
@@ -6,7 +6,6 @@ import numpy as np
 import plain_policies as plain
 import pytest
 
-from latesum._checks import InvalidInput
 from latesum.attributed import QPMD, DelayedUCB1, run, runner
 from latesum.simulation import Beta, Problem
 
@@ -17,31 +16,21 @@ def seed(number=3):
     return np.random.SeedSequence(number)
 
 
-def test_checkpoints_count_plays():
-    policy = QPMD("ucb1", 2)
-    stops = np.array([1, 2, 100, runner.CHUNK, runner.CHUNK + 1, 40_000])
-    played = run(PROBLEM, policy, 40_000, seed_sequence=seed(), checkpoints=stops)
-    arms = np.repeat(played.arms, np.diff([*played.starts, 40_000]))
-    for stop, plays in zip(stops, played.plays, strict=True):
-        assert plays.tolist() == np.bincount(arms[:stop], minlength=2).tolist()
-    assert played.last_arm == arms[-1]
-    assert played.switches == np.count_nonzero(np.diff(arms))
-    again = run(PROBLEM, policy, 40_000, seed_sequence=seed(), checkpoints=stops)
-    assert again.plays.tolist() == played.plays.tolist()
-    assert (again.switches, again.last_arm) == (played.switches, played.last_arm)
-
-
-@pytest.mark.parametrize("stops", [[0, 5], [5, 5], [7, 6], [11], [1.5], [[1, 2]]], ids=str)
-def test_checkpoints_are_checked(stops):
-    with pytest.raises(InvalidInput, match="checkpoints must be ascending"):
-        run(PROBLEM, QPMD("ucb1", 2), 10, seed_sequence=seed(), checkpoints=np.array(stops))
+def test_blocks_are_those_of_one_arm_across_chunks():
+    horizon = 2 * runner.CHUNK + 5
+    arms, rounds = run(PROBLEM, QPMD("ucb1", 2), horizon, seed_sequence=seed())
+    assert (arms[1:] != arms[:-1]).all()
+    assert rounds.min() >= 1
+    assert rounds.sum() == horizon
+    alone = run(PROBLEM, QPMD("fixed", 2, arm=1), horizon, seed_sequence=seed())
+    assert [each.tolist() for each in alone] == [[1], [horizon]]
 
 
 def test_a_run_does_not_use_up_its_seed():
     seed_sequence = seed()
     first = run(PROBLEM, QPMD("thompson", 2), 5_000, seed_sequence=seed_sequence)
     second = run(PROBLEM, QPMD("thompson", 2), 5_000, seed_sequence=seed_sequence)
-    assert first.plays.tolist() == second.plays.tolist()
+    assert np.repeat(*first).tolist() == np.repeat(*second).tolist()
     assert seed_sequence.n_children_spawned == 0
 
 
@@ -58,8 +47,7 @@ def test_delays_far_beyond_the_ring(policy, monkeypatch):
         else plain.DelayedUCB1(2)
     )
     arms, _ = plain.play(problem, version, horizon, seed())
-    played = run(problem, policy, horizon, seed_sequence=seed())
-    assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
+    assert np.repeat(*run(problem, policy, horizon, seed_sequence=seed())).tolist() == arms
 
 
 def test_memory_grows_with_the_delay_and_not_with_the_horizon():
@@ -91,17 +79,8 @@ def test_the_same_luck_for_every_policy():
 )
 def test_rewards_that_cannot_change_the_choice_change_nothing_else(problem):
     """Long runs, in which UCB1 is sure of its arm for many rewards in a row."""
-    horizon, stops = 60_000, np.array([1, 9_999, 31_007, 60_000])
-    n_arms = problem.n_arms
+    horizon, n_arms = 60_000, problem.n_arms
     version = plain.QueuedPolicy(plain.IndexBase(n_arms, plain.ucb1()), n_arms)
     arms, _ = plain.play(problem, version, horizon, seed())
-    counts = [np.bincount(arms[:stop], minlength=n_arms).tolist() for stop in stops]
-    played = run(
-        problem,
-        QPMD("ucb1", n_arms),
-        horizon,
-        seed_sequence=seed(),
-        checkpoints=stops,
-    )
-    assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
-    assert played.plays.tolist() == counts
+    played = run(problem, QPMD("ucb1", n_arms), horizon, seed_sequence=seed())
+    assert np.repeat(*played).tolist() == arms

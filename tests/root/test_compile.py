@@ -36,16 +36,6 @@ SMALL = """
 from latesum.looping_kernels import run_rounds
 played = run_rounds(20)
 """
-WHOLE = """
-import numpy as np
-from latesum.attributed import QPMD, run
-from latesum.attributed.loop_kernels import play_rounds as run_rounds
-from latesum.simulation import Problem
-
-problem = Problem([0.5, 0.6], "uniform(0, 100)")
-made = run(problem, QPMD("ucb1", 2), 20_000, seed_sequence=np.random.SeedSequence(1))
-played = made.plays[0, 0]
-"""
 COUNTED = """
 stats = run_rounds.stats
 print(played, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))

@@ -15,7 +15,7 @@ from latesum.attributed.policies import (
     DelayedUCB1,
     ImprovedUCB,
 )
-from latesum.attributed.runner import AttributedRun, run
+from latesum.attributed.runner import run
 
 __all__ = [
     "BASES",
@@ -24,7 +24,6 @@ __all__ = [
     "QPMD",
     "SDB",
     "AttributedPolicy",
-    "AttributedRun",
     "DelayedUCB1",
     "ImprovedUCB",
     "run",

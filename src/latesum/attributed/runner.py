@@ -7,14 +7,12 @@ alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import whole_number
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.policies import AttributedPolicy, Integers, PolicyState
+from latesum.attributed.policies import AttributedPolicy, Integers
 from latesum.simulation.problem import Problem
 from latesum.simulation.rewards import Bernoulli
 
@@ -25,70 +23,63 @@ CHUNK = 1 << 15
 MAX_RING = 1 << 18
 
 
-@dataclass(frozen=True)
-class AttributedRun:
-    """What was played in one run.
-
-    Args:
-        plays: At [c, a] the plays of arm a in the first checkpoints[c] rounds.
-        last_arm: The arm of the last round.
-        switches: The number of rounds whose arm differs from the round before.
-        starts: The first round, from 0, of each block of one arm.
-        arms: The arm of each block.
-    """
-
-    plays: Integers
-    last_arm: int
-    switches: int
-    starts: Integers
-    arms: Integers
-
-
 def run(
     problem: Problem,
     policy: AttributedPolicy,
     horizon: int,
     *,
     seed_sequence: np.random.SeedSequence,
-    checkpoints: Integers | None = None,
-) -> AttributedRun:
-    """Play `policy` for `horizon` rounds.
-
-    `checkpoints` are ascending numbers of rounds after which the plays are noted; by default only
-    the horizon.
+) -> tuple[Integers, Integers]:
+    """Play `policy` for `horizon` rounds: the arm and the rounds of each block of one arm.
 
     >>> from latesum.attributed import QPMD
     >>> from latesum.simulation import Problem
     >>> problem = Problem([0.5, 0.6], "uniform(0, 100)")
     >>> seed = np.random.SeedSequence(1)
-    >>> played = run(problem, QPMD("ucb1", n_arms=2), 10_000, seed_sequence=seed)
-    >>> int(played.plays.sum())
-    10000
+    >>> arms, rounds = run(problem, QPMD("ucb1", n_arms=2), 10_000, seed_sequence=seed)
+    >>> arms[:4].tolist(), int(rounds.sum())
+    ([0, 1, 0, 1], 10000)
     """
+    from latesum.attributed.loop_kernels import play_rounds  # loads Numba
+
     horizon = whole_number(horizon, "horizon", at_least=1)
-    stops = _checked_checkpoints(checkpoints, horizon)
     policy.check(problem)
     draws = Draws(problem, seed_sequence)
     state = policy.new_state(draws.policy_rng)
-    game = _Game(state, draws, horizon)
-    plays_at = np.zeros((len(stops), problem.n_arms), dtype=np.int64)
-    plays = np.zeros(problem.n_arms, dtype=np.int64)
-    starts, arms, last_arm = [], [], -1
+    draws.next_chunk()
+    # A ring that reaches as far as the first delays, each slot with a node of its own.
+    size = 1 << min(int(draws.delays.max()), horizon - 1, MAX_RING - 1).bit_length()
+    ring, flight = np.zeros(size, dtype=layout.SLOT), np.zeros(size, dtype=layout.REWARD)
+    ring["last"] = np.arange(size)
+    at = np.zeros(1, dtype=layout.RUN)[0]
+    at["horizon"], at["free"] = horizon, -1
+    played = np.empty(CHUNK, dtype=np.int64)
+    arms, starts, last_arm = [], [], -1
     for first in range(0, horizon, CHUNK):
-        played = game.play_chunk(first)
-        changes = np.flatnonzero(played[1:] != played[:-1]) + 1
-        if played[0] != last_arm:
-            changes = np.insert(changes, 0, 0)
+        if first:
+            draws.next_chunk()
+        rounds = min(CHUNK, horizon - first)
+        at["now"], at["end"] = first, first + rounds
+        used = first - int(at["unseen"]) - int(state.arms["count"].sum())
+        if len(flight) - size - used < rounds:
+            flight = _with_more_nodes(flight, at, max(rounds, len(flight) - size))
+        drawn = draws.rewards, draws.delays
+        play_rounds(at, *drawn, played, flight, ring, *state, draws.policy_rng)
+        changes = np.flatnonzero(np.diff(played[:rounds], prepend=last_arm))
         starts.append(first + changes)
         arms.append(played[changes])
-        for index in np.flatnonzero((first < stops) & (stops <= first + len(played))):
-            played_here = np.bincount(played[: stops[index] - first], minlength=len(plays))
-            plays_at[index] = plays + played_here
-        plays, last_arm = state.arms["plays"].copy(), int(played[-1])
-    first_rounds = np.concatenate(starts)
-    return AttributedRun(
-        plays_at, last_arm, len(first_rounds) - 1, first_rounds, np.concatenate(arms)
-    )
+        last_arm = int(played[rounds - 1])
+    bounds = np.concatenate([*starts, [horizon]])
+    return np.concatenate(arms), bounds[1:] - bounds[:-1]
+
+
+def _with_more_nodes(flight: NDArray[np.void], at: np.void, count: int) -> NDArray[np.void]:
+    """The rewards in flight with as many unused nodes more, which come first in their list."""
+    more = np.zeros(count, dtype=layout.REWARD)
+    more["next"] = np.arange(1, count + 1) + len(flight)
+    more["next"][-1] = at["free"]
+    at["free"] = len(flight)
+    return np.concatenate([flight, more])
 
 
 class Draws:
@@ -133,61 +124,3 @@ def _stream(seed_sequence: np.random.SeedSequence, purpose: int, arm: int) -> np
     key, size = (*seed_sequence.spawn_key, purpose, arm), seed_sequence.pool_size
     child = np.random.SeedSequence(seed_sequence.entropy, spawn_key=key, pool_size=size)
     return np.random.Generator(np.random.PCG64(child))
-
-
-class _Game:
-    """A run in progress: a policy's state and the rewards in flight."""
-
-    def __init__(self, state: PolicyState, draws: Draws, horizon: int) -> None:
-        from latesum.attributed.loop_kernels import play_rounds  # loads Numba
-
-        self._play_rounds = play_rounds
-        self._state, self._draws = state, draws
-        self._run = np.zeros(1, dtype=layout.RUN)[0]
-        self._run["horizon"] = horizon
-        self._played = np.empty(CHUNK, dtype=np.int64)
-        # A ring that reaches as far as the first delays, each slot with a node of its own.
-        draws.next_chunk()
-        size = 1 << min(int(draws.delays.max()), horizon - 1, MAX_RING - 1).bit_length()
-        self._ring = np.zeros(size, dtype=layout.SLOT)
-        self._ring["last"] = np.arange(size)
-        self._flight = np.zeros(size, dtype=layout.REWARD)
-        self._run["free"] = -1
-
-    def play_chunk(self, first: int) -> Integers:
-        """Play a chunk of rounds; their arms."""
-        if first:
-            self._draws.next_chunk()
-        run, state = self._run, self._state
-        rounds = min(CHUNK, int(run["horizon"]) - first)
-        run["now"], run["end"] = first, first + rounds
-        self._make_room(first, rounds)
-        drawn, rng = (self._draws.rewards, self._draws.delays), self._draws.policy_rng
-        self._play_rounds(run, *drawn, self._played, self._flight, self._ring, *state, rng)
-        return self._played[:rounds]
-
-    def _make_room(self, first: int, rounds: int) -> None:
-        """Let there be an unused node for the reward of every round of the next call."""
-        used = first - int(self._run["unseen"]) - int(self._state.arms["count"].sum())
-        capacity = len(self._flight) - len(self._ring)
-        if capacity - used >= rounds:
-            return
-        more = np.zeros(max(rounds, capacity), dtype=layout.REWARD)
-        more["next"] = np.arange(1, len(more) + 1) + len(self._flight)
-        more["next"][-1] = self._run["free"]
-        self._run["free"] = len(self._flight)
-        self._flight = np.concatenate([self._flight, more])
-
-
-def _checked_checkpoints(checkpoints: Integers | None, horizon: int) -> Integers:
-    stops = np.array([horizon] if checkpoints is None else checkpoints)
-    if (
-        stops.ndim != 1
-        or not np.issubdtype(stops.dtype, np.integer)
-        or (len(stops) and (stops[0] < 1 or stops[-1] > horizon or (np.diff(stops) <= 0).any()))
-    ):
-        raise InvalidInput(
-            "checkpoints must be ascending whole numbers of rounds from 1 to the horizon "
-            f"{horizon}, not {checkpoints!r}."
-        )
-    return stops.astype(np.int64)

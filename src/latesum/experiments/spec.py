@@ -264,11 +264,9 @@ class RunSpec:
         if isinstance(policy, AttributedPolicy):
             if until is not None:
                 raise InvalidInput(f"a run of {policy.name} cannot be played on.")
-            seen = run_attributed(
-                problem, policy, self.horizon, seed_sequence=self.seeds(number, WORLD)
-            )
-            rounds = np.diff(np.append(seen.starts, self.horizon))
-            return Run(problem, seen.arms, rounds, spec=self, number=number)
+            seeds = self.seeds(number, WORLD)
+            blocks = run_attributed(problem, policy, self.horizon, seed_sequence=seeds)
+            return Run(problem, *blocks, spec=self, number=number)
         world = problem.start(rng=self._rng(number, WORLD), status_quo=status_quo, at=-self.history)
         own = self._rng(number, POLICY) if policy.random else None
         playing = policy.fresh(rng=own)
