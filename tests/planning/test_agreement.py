@@ -26,6 +26,10 @@ LEVEL = 0.0005
 POLICIES = ("flow", "half test")
 
 
+BOUNDED = "uniform(12 hours, 60 hours)"
+MIXED = "mixture((0.8, exponential(3 hours)), (0.2, exponential(3 days)))"
+
+
 def exponential(hours):
     return lambda rng, n: rng.exponential(hours, n)
 
@@ -38,19 +42,25 @@ def mixed(rng, n):
     return np.where(rng.random(n) < 0.8, rng.exponential(3.0, n), rng.exponential(72.0, n))
 
 
-#: What is asked, and the law of the delay in hours for the independent simulation.
+#: Options, rate, lift, traffic, how late, how long; and the law of the delay in hours.
 SETTINGS = {
-    "low rate": ({"options": 2, "rate": 0.02, "lift": "20%", "traffic": "4000 per day", "late": "exponential(1 day)", "run_for": "8 weeks"}, exponential(24)),
-    "very low rate": ({"options": 2, "rate": 0.01, "lift": "25%", "traffic": "6000 per day", "late": "exponential(12 hours)", "run_for": "8 weeks"}, exponential(12)),
-    "low rate, three options": ({"options": 3, "rate": 0.03, "lift": "15%", "traffic": "5000 per day", "late": "exponential(1 day)", "run_for": "10 weeks"}, exponential(24)),
-    "five options": ({"options": 5, "rate": 0.05, "lift": "20%", "traffic": "3000 per day", "late": "exponential(12 hours)", "run_for": "12 weeks"}, exponential(12)),
-    "delays of days": ({"options": 2, "rate": 0.03, "lift": "20%", "traffic": "3000 per day", "late": "exponential(4 days)", "run_for": "16 weeks"}, exponential(96)),
-    "bounded delays": ({"options": 3, "rate": 0.1, "lift": "15%", "traffic": "1000 per day", "late": "uniform(12 hours, 60 hours)", "run_for": "8 weeks"}, even(12, 60)),
-    "two kinds of delay": ({"options": 2, "rate": 0.05, "lift": "20%", "traffic": "2000 per day", "late": "mixture((0.8, exponential(3 hours)), (0.2, exponential(3 days)))", "run_for": "8 weeks"}, mixed),
-    "hourly buckets": ({"options": 2, "rate": 0.1, "lift": "30%", "traffic": "100 per hour", "late": "exponential(3 hours)", "run_for": "10 days", "bucket": "hour"}, exponential(3)),
-    "weekly buckets": ({"options": 2, "rate": 0.02, "lift": "30%", "traffic": "1000 per day", "late": "exponential(2 days)", "run_for": "26 weeks", "bucket": "week"}, exponential(48)),
-    "too short": ({"options": 5, "rate": 0.02, "lift": "5%", "traffic": "500 per day", "late": "exponential(2 days)", "run_for": "3 weeks"}, exponential(48)),
-}  # fmt: skip
+    "low rate": (2, 0.02, "20%", "4000 per day", "1 day", "8 weeks", exponential(24)),
+    "very low rate": (2, 0.01, "25%", "6000 per day", "12 hours", "8 weeks", exponential(12)),
+    "three options": (3, 0.03, "15%", "5000 per day", "1 day", "10 weeks", exponential(24)),
+    "five options": (5, 0.05, "20%", "3000 per day", "12 hours", "12 weeks", exponential(12)),
+    "delays of days": (2, 0.03, "20%", "3000 per day", "4 days", "16 weeks", exponential(96)),
+    "bounded delays": (3, 0.1, "15%", "1000 per day", BOUNDED, "8 weeks", even(12, 60)),
+    "two kinds of delay": (2, 0.05, "20%", "2000 per day", MIXED, "8 weeks", mixed),
+    "hourly buckets": (2, 0.1, "30%", "100 per hour", "3 hours", "10 days", exponential(3)),
+    "weekly buckets": (2, 0.02, "30%", "1000 per day", "2 days", "26 weeks", exponential(48)),
+    "too short": (5, 0.02, "5%", "500 per day", "2 days", "3 weeks", exponential(48)),
+}
+
+
+def asked_for(name):
+    names = ("options", "rate", "lift", "traffic", "late", "run_for")
+    bucket = {"hourly buckets": "hour", "weekly buckets": "week"}.get(name, "day")
+    return {**dict(zip(names, SETTINGS[name], strict=False)), "bucket": bucket}
 
 
 def simulated(inputs, candidate, law, runs, seed):
@@ -88,11 +98,11 @@ SHORT = ("bounded delays", "hourly buckets", "too short")
 
 def assert_agreement(replications, runs, names=tuple(SETTINGS)):
     inside = []
-    for number, (name, (asked, law)) in enumerate(SETTINGS.items()):
+    for number, name in enumerate(SETTINGS):
         if name not in names:
             continue
-        rows = planned(*POLICIES, runs=replications, seed=number, **asked)
-        inputs = read_inputs(**asked)
+        inputs, law = read_inputs(**asked_for(name)), SETTINGS[name][-1]
+        rows = planned(*POLICIES, runs=replications, seed=number, **asked_for(name))
         for answer in rows:
             losses, wrong = simulated(inputs, answer.candidate, law, runs, 1000 + number)
             ours = answer.regret

@@ -6,7 +6,7 @@ import json
 import math
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -25,6 +25,7 @@ from latesum.policies import Policy, PolicySpec
 _FORMAT = 2
 #: Sentences are read more easily in lines that are not longer than this.
 _WIDEST = 100
+_AT_PERCENTILE = f"at {PERCENTILE:.0%}"
 #: What was tried, up to a factor, in words for where it does not help.
 _ALONE = {
     "horizon": "a run up to {:g} times as long",
@@ -231,8 +232,12 @@ class Plan:
         title = (
             f"{self._runs}; regret and gain in {self.inputs.unit}; ± and brackets are 95% limits"
         )
-        table = policies_table(title, self.rows, self.recommended)
-        table = table.within(width, ["switches", "regret", "winner named"])
+        policies = {
+            row.label + (" <" if row is self.recommended else ""): _cells(row) for row in self.rows
+        }
+        table = _table(title, "policy", policies).within(
+            width, ["switches", "regret", "winner named"]
+        )
         parts = [*_wrapped(self._headline(), width), "", *_wrapped(self.assumed, width), ""]
         parts += [str(table), ""]
         if self.sensitivity:
@@ -289,30 +294,21 @@ class Plan:
 
     def _sensitivity_table(self) -> TextTable:
         """One row per scenario."""
-        first = next(iter(self.sensitivity.values()))
-        most = max(rows[0].replications for rows in self.sensitivity.values())
+        first, *others = next(iter(self.sensitivity.values()))
         title = (
-            f"If the inputs are wrong: {self.recommended.label} as above, only {most:,} "
-            "runs each or fewer, a ? where they do not settle it"
+            f"If the inputs are wrong: {first.label} as above, only {first.replications:,} runs "
+            "each or fewer, a ? where they do not settle it"
         )
-        columns = ["in truth", "regret", "gain", "finds best", "decided after", "winner named"]
-        columns += ["a go", "runs"]
-        if len(first) > 1:
-            title += f"; last, how often {first[1].label} would find the best option"
-        table = new_table(title, columns + [row.label for row in first[1:]])
+        for other in others:
+            title += f"; last, how often {other.label} would find the best option"
+        rows = {}
         for truth, (row, *others) in self.sensitivity.items():
-            table.add_row(
-                truth,
-                with_limits(row.regret),
-                with_limits(row.gain),
-                percent(row.finds_best),
-                time_of(row.decided_after).split(" (")[0],
-                percent(row.winner),
-                still_go(truth, row),
-                f"{row.replications:,}",
-                *(f"{other.finds_best.value:.0%}" for other in others),
-            )
-        return table
+            cells = {**_cells(row), "a go": still_go(truth, row)}
+            del cells[_AT_PERCENTILE], cells["switches"]
+            cells["decided after"] = cells["decided after"].split(" (")[0]
+            cells |= {other.label: f"{other.finds_best.value:.0%}" for other in others}
+            rows[truth] = cells
+        return _table(title, "in truth", rows)
 
 
 def _scenario(truth: str, rows: Sequence[PlanRow]) -> dict[str, Any]:
@@ -337,28 +333,24 @@ def still_go(truth: str, row: PlanRow) -> str:
     return ("yes" if row.passes else "no") + ("" if row.is_sure else "?")
 
 
-def policies_table(title: str, rows: Sequence[PlanRow], recommended: PlanRow) -> TextTable:
-    """One row per policy, with its own number of runs; the recommended one has a mark.
-
-    Args:
-        title: What stands above it.
-        rows: How each policy does.
-        recommended: That of the policy to take.
-    """
-    columns: dict[str, Callable[[PlanRow], str]] = {
-        "policy": lambda each: each.label + (" <" if each is recommended else ""),
-        "regret": lambda each: with_limits(each.regret),
-        "gain": lambda each: with_limits(each.gain),
-        f"at {PERCENTILE:.0%}": lambda each: f"{each.gain_low.value:,.0f}",
-        "finds best": lambda each: percent(each.finds_best),
-        "decided after": lambda each: time_of(each.decided_after),
-        "winner named": lambda each: percent(each.winner),
-        "switches": lambda each: f"{each.switches.value:,.1f}",
-        "runs": lambda each: f"{each.replications:,}",
+def _cells(row: PlanRow) -> dict[str, str]:
+    """What tables show of a policy, by column."""
+    return {
+        "regret": with_limits(row.regret),
+        "gain": with_limits(row.gain),
+        _AT_PERCENTILE: f"{row.gain_low.value:,.0f}",
+        "finds best": percent(row.finds_best),
+        "decided after": time_of(row.decided_after),
+        "winner named": percent(row.winner),
+        "switches": f"{row.switches.value:,.1f}",
+        "runs": f"{row.replications:,}",
     }
-    table = new_table(title, list(columns))
-    for row in rows:
-        table.add_row(*(cell(row) for cell in columns.values()))
+
+
+def _table(title: str, first: str, rows: Mapping[str, Mapping[str, str]]) -> TextTable:
+    table = new_table(title, [first, *next(iter(rows.values()))])
+    for name, cells in rows.items():
+        table.add_row(name, *cells.values())
     return table
 
 
