@@ -1,4 +1,4 @@
-"""What tests of several rooms share: steady property tests, a PostgreSQL of our own, a clock."""
+"""What tests of several packages share: steady property tests, a PostgreSQL of our own, a clock."""
 
 import gc
 import os

@@ -68,7 +68,7 @@ def progress_bar(now: Callable[[], float] = time.monotonic, *, log: bool = False
 class TimeLeft:
     """Estimate of the remaining time: the rest goes on as it went since the first report.
 
-    The clock starts anew with every other thing that is done. There is no estimate before two
+    The clock starts again with every other thing that is done. There is no estimate before two
     reports that something is done.
 
     Args:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.release
 
 ROOT = Path(__file__).parents[2]
 MEGABYTES = 450
-#: Kernels are compiled by each environment anew, so that what is run there decides how long a test takes.
+#: Kernels are compiled again by each environment, so that what is run there decides how long a test takes.
 SHORT = """
 from latesum import *
 problem = Problem([0.5, 0.6], "uniform(0, 10)")

@@ -16,7 +16,7 @@ from latesum.delays import base
 
 ERROR_RATE = 0.005
 WEEK = Calendar(step=12, factors=(1.0, 0.2, 0.6))
-#: The problem, what ran before, how long it ran in the reference, the plan, the largest table.
+#: The problem, the status quo, how long it ran in the reference, the plan, the largest table.
 CASES = {
     "uniform": (Problem([0.4, 0.7], "uniform(0, 30)"), 1, 60, ((0, 20), (1, 25)), None),
     "constant": (Problem([0.4, 0.7], "constant(12)"), 0, 30, ((1, 5), (1, 20)), None),
@@ -46,7 +46,7 @@ def _totals(play, runs):
 
 
 def _as_a_third_arm(problem, mean):
-    """The problem with what ran before as one more arm, for the reference."""
+    """The problem with the status quo as one more arm, for the reference."""
     arms = [*problem.arms, mean]
     if isinstance(problem, FieldProblem):
         return FieldProblem(arms, problem.delay, calendar=problem.calendar)

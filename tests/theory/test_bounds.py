@@ -1,4 +1,4 @@
-"""The bounds of the theory room: by hand, against their derivation, and where they must refuse."""
+"""The bounds of the theory: by hand, against their derivation, and where they must refuse."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_bad_input_is_refused(call, sentence) -> None:
         call()
 
 
-def test_the_room_needs_no_heavy_library() -> None:
+def test_it_needs_no_heavy_library() -> None:
     code = (
         "import sys, latesum.policies.schedules; before = set(sys.modules); import latesum.theory; "
         "new = {m.split('.')[0] for m in set(sys.modules) - before}; "

@@ -30,7 +30,7 @@ StepResult = tuple[Floats, float, bool, bool, dict[str, Any]]
 
 
 class _ProblemEnv(gymnasium.Env[Floats, Any]):
-    """What both environments share: a world that is begun anew, played, and ends at the horizon."""
+    """What both environments share: a world that is reset, played, and ends at the horizon."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own attribute
 
@@ -46,7 +46,7 @@ class _ProblemEnv(gymnasium.Env[Floats, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Begin anew, with nothing in flight; `options` are refused.
+        """Start an episode with nothing in flight; `options` are refused.
 
         The same seed gives the same rewards and delays for the same actions.
         """

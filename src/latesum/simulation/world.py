@@ -222,7 +222,7 @@ class World:
         self._carry_on(wait, self._earned_before(what, age))
 
     def _status_quo(self, status_quo: Reward | float | str) -> tuple[Reward | int, Delay]:
-        """What ran before, an arm or a reward, and how late its rewards come."""
+        """The status quo, an arm or a reward, and how late its rewards come."""
         what: Reward | int
         if isinstance(status_quo, int) and not isinstance(status_quo, bool):
             what, delay = status_quo, self._check(status_quo, 0)[1]
