@@ -18,12 +18,12 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 class Schedule(Protocol):
     """How many rounds each arm needs by the end of a phase, and how good the estimate then is."""
 
-    #: Whether the lemma behind the schedule needs a bridge between phases.
-    needs_bridge: ClassVar[bool]
     #: The lemma's failure probability is this over T D_m^2, for one side ...
     failures: ClassVar[float]
     #: ... or for both sides together.
-    two_sided: ClassVar[bool]
+    two_sided: ClassVar[bool] = False
+    #: Whether the lemma behind the schedule needs a bridge between phases.
+    needs_bridge: ClassVar[bool] = False
 
     def rounds(self, phase: int, tolerance: float, log_term: float) -> int:
         """n_m, the rounds that each arm has been played by the end of this phase."""
@@ -33,13 +33,11 @@ class Schedule(Protocol):
 
 
 @dataclass(frozen=True)
-class KnownMean:
+class KnownMean(Schedule):
     """ODAAF: only the mean delay is known. n_m: eq. (ngen); w_m: eq. (wmgen); Lemma eb1."""
 
     mean_delay: float
-    needs_bridge: ClassVar[bool] = False
-    failures: ClassVar[float] = 3.0
-    two_sided: ClassVar[bool] = False
+    failures = 3.0
 
     def __post_init__(self) -> None:
         finite_number(self.mean_delay, "the mean delay", at_least=0)
@@ -54,14 +52,12 @@ class KnownMean:
 
 
 @dataclass(frozen=True)
-class KnownBound:
+class KnownBound(Schedule):
     """ODAAF-B: mean and bound are known. n_m: eq. (nbounded); w_m: eq. (wmbounded); Lemma eb2."""
 
     mean_delay: float
     delay_bound: int
-    needs_bridge: ClassVar[bool] = True
-    failures: ClassVar[float] = 12.0
-    two_sided: ClassVar[bool] = False
+    failures, needs_bridge = 12.0, True
 
     def __post_init__(self) -> None:
         finite_number(self.mean_delay, "the mean delay", at_least=0)
@@ -84,7 +80,7 @@ class KnownBound:
 
 
 @dataclass(frozen=True)
-class KnownVariance:
+class KnownVariance(Schedule):
     """ODAAF-V: mean and variance are known. n_m: eq. (nvarlong); w_m: eq. (wmvar); Lemma eb3.
 
     `tightened` is the paper's remark for a mean delay of at least 1: V / E stands for V.
@@ -93,9 +89,7 @@ class KnownVariance:
     mean_delay: float
     delay_variance: float
     tightened: bool = False
-    needs_bridge: ClassVar[bool] = True
-    failures: ClassVar[float] = 12.0
-    two_sided: ClassVar[bool] = False
+    failures, needs_bridge = 12.0, True
 
     def __post_init__(self) -> None:
         finite_number(self.mean_delay, "the mean delay", at_least=0)
@@ -121,13 +115,11 @@ class KnownVariance:
 
 
 @dataclass(frozen=True)
-class Naive:
+class Naive(Schedule):
     """The naive approach: only a bound is known. n_m: eq. (nd); w_m and lemma: last appendix."""
 
     delay_bound: int
-    needs_bridge: ClassVar[bool] = False
-    failures: ClassVar[float] = 2.0
-    two_sided: ClassVar[bool] = True
+    failures, two_sided = 2.0, True
 
     def __post_init__(self) -> None:
         whole_number(self.delay_bound, "the delay bound")
