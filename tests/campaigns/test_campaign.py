@@ -77,21 +77,6 @@ def test_a_revision_changes_the_future_and_never_the_past(new_campaign, clock):
     assert list(campaign.state().decisions.values()) == decided
 
 
-def test_the_curve_can_be_fitted_to_the_campaigns_own_totals(new_campaign, clock):
-    campaign = new_campaign(completeness="fit 3 days")
-    full = 2000
-    for day in range(1, 10):
-        campaign.decide()
-        for bucket, share in ((day - 1, 0.6), (day - 2, 0.9), (day - 4, 1.0)):
-            if bucket >= 1:
-                campaign.record(bucket, rounds=5000, total=share * full)
-        clock.pass_by(days=1)
-    # Bucket 8 was seen once, at the age of eight hours, when six tenths are in.
-    assert [play.total for play in told(campaign)[5:9]] == pytest.approx(
-        [full, full, full, None], nan_ok=True
-    )
-
-
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of a total, some hours after each midnight
 
 
@@ -368,21 +353,6 @@ def test_a_clear_winner_is_not_named_after_one_visit(new_campaign, clock):
     assert status.winner == "A"
 
 
-def test_decision_dated_totals_are_asked_about_and_noticed(new_campaign, clock):
-    with pytest.raises(InvalidInput, match="arrival"):
-        new_campaign("none", time_basis=None)
-    wrong = new_campaign("wrong", time_basis="decision")
-    assert "dated by decision" in wrong.status().health[0].sentence
-    campaign = new_campaign()
-    for day in range(1, 15):
-        campaign.decide()
-        for age in range(1, 10):
-            if day - age >= 1:
-                campaign.record(day - age, rounds=5000, total=200 + 100 * age)
-        clock.pass_by(days=1)
-    assert any("kept growing" in each.sentence for each in campaign.status().health)
-
-
 def test_delays_in_time_become_rounds(new_campaign):
     parameters = {"horizon": "90 days", "mean_delay": "36 hours", "delay_bound": "1 week"}
     config = new_campaign(policy="odaaf-b", parameters=parameters).config
@@ -453,3 +423,18 @@ def test_absurd_totals_never_stop_a_campaign(new_campaign, clock, policy):
             bucket, rounds=1 if bucket % 3 else 10**12, total=total, allow_out_of_range=True
         )
     campaign.status()
+
+
+def test_values_far_from_the_usual_are_asked_about(new_campaign, clock):
+    campaign = new_campaign(zone="Europe/Berlin")
+    assert campaign.decide()
+    clock.pass_by(days=8)
+    campaign.decide()
+    note = campaign.record(1, rounds=50, total=3).note
+    assert note == "50 visitors, where 5,000 are usual: is that right?"
+    for bucket in range(1, 7):
+        assert campaign.record(bucket, rounds=5000, total=124).note == ""
+    for total in (0, 3000):
+        note = campaign.record(7, rounds=5000, total=total).note
+        assert note == f"a total of {total:,}, where 124 is usual: is that right?"
+    assert campaign.record(7, rounds=5000, total=100).note == ""

@@ -19,22 +19,12 @@ def two_addresses(store_address, request, tmp_path):
     return store_address, request.getfixturevalue("postgres").new_database()
 
 
-def test_killed_at_a_few_random_moments(two_addresses):
-    said, _, events = killtest.check(*two_addresses, moments=8, seed=3)
-    assert said >= 8  # each worker is killed after its first answer at the earliest
-    assert events > 0  # what is in the log was compared with a run never killed
-
-
-def test_killed_at_a_few_random_moments_with_regions(two_addresses):
-    said, _, events = killtest.check(*two_addresses, moments=6, seed=3, regional=True)
-    assert said >= 6
-    assert events > 0
-
-
-@pytest.mark.slow
+@pytest.mark.parametrize("moments", [4, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("regional", [False, True], ids=["one stream", "regions"])
-def test_killed_at_200_random_moments(two_addresses, regional):
-    killtest.check(*two_addresses, moments=200, seed=4, regional=regional)
+def test_killed_at_random_moments(two_addresses, regional, moments):
+    said, _, events = killtest.check(*two_addresses, moments=moments, seed=3, regional=regional)
+    assert said >= moments  # each worker is killed after its first answer at the earliest
+    assert events > 0  # what is in the log was compared with a run never killed
 
 
 def test_four_processes_decide_all_regions_once(store_address):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput
-from latesum.campaigns import Campaign
+from latesum.campaigns import Campaign, Store
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import market_rows
 from latesum.campaigns.importing import import_totals
@@ -58,11 +58,16 @@ def clock():
 
 
 @pytest.fixture
-def make(store, clock):
+def make(request, store_file, clock):
+    """Make a campaign in a file, or in the kind of store that a test names."""
+    named = "store" in request.fixturenames
+    store = request.getfixturevalue("store") if named else Store(store_file("regions.db"))
+
     def made(**changed):
         return Campaign.create(**{**GIVEN, **changed}, store=store, clock=clock)
 
-    return made
+    yield made
+    store.close()
 
 
 def live(campaign, clock, days, acts=None):
@@ -92,7 +97,7 @@ POSTGRESQL = pytest.mark.parametrize(
 
 
 @POSTGRESQL
-def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
+def test_every_region_is_decided_once_and_the_best_option_is_found(store, make, clock):
     campaign = make(history=past_rows())
     first = campaign.decide_all()
     assert list(first) == list(SIZES)
@@ -244,7 +249,7 @@ def test_files_have_a_column_for_the_region(make, clock):
 
 
 @POSTGRESQL
-def test_acts_are_for_a_region_or_for_all(make, clock):
+def test_acts_are_for_a_region_or_for_all(store, make, clock):
     campaign = make(history=past_rows())
     acts = {
         6: lambda: campaign.pause(region="south", **ME),
@@ -316,13 +321,13 @@ def test_a_mistake_or_an_order_does_not_become_the_choice(make, clock):
     assert "goes on until" in campaign.decide_all()["north"].reason
 
 
-def test_a_campaign_with_regions_is_exported_and_restored(make, clock, store):
+def test_a_campaign_with_regions_is_exported_and_restored(make, clock):
     campaign = make(history=past_rows())
     live(campaign, clock, 12)
-    (exported,) = json.loads(json.dumps(export_campaigns(store, "offers")))["campaigns"]
+    (exported,) = json.loads(json.dumps(export_campaigns(campaign.store, "offers")))["campaigns"]
     assert exported_log(exported) == campaign.history()
-    restore_campaigns(store, [exported], "again")
-    again = Campaign.open("again", store=store, clock=clock)
+    restore_campaigns(campaign.store, [exported], "again")
+    again = Campaign.open("again", store=campaign.store, clock=clock)
     assert again.history() == campaign.history()
     assert again.decide_all() == campaign.decide_all()
 

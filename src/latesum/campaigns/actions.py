@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, known_name, whole_number
+from latesum._durations import duration_text
 from latesum._render import counted
 from latesum.campaigns.completeness import effect_on_totals
 from latesum.campaigns.config import (
@@ -477,13 +478,18 @@ def _changes_text(changes: dict[str, Any], before: dict[str, Any]) -> str:
     said = []
     for name, values in pairs.items():
         if values[0] != values[1]:
-            was, now = (
-                f"{each:,}"
-                if isinstance(each, int | float) and not isinstance(each, bool)
-                else "none"
-                if each is None
-                else str(each)
-                for each in values
-            )
+            was, now = (_value_text(name, each) for each in values)
             said.append(f"{name} from {was} to {now}")
     return ", ".join(said)
+
+
+def _value_text(name: str, value: Any) -> str:
+    """A value of the configuration, as a store keeps it, for people."""
+    if value is None:
+        return "none"
+    if name == "completeness" and isinstance(value, list):
+        return ", ".join(f"{duration_text(timedelta(seconds=a))}: {share:g}" for a, share in value)
+    if name == "completeness":
+        return f"fit {duration_text(timedelta(seconds=value))}"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:,}" if number else str(value)

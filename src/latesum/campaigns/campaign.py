@@ -27,7 +27,7 @@ from latesum.campaigns.deciding import (
 )
 from latesum.campaigns.health import Finding, find_health, without_doubts
 from latesum.campaigns.recording import Recorded, Recorder, check_rows, why_unknown
-from latesum.campaigns.state import CampaignState, Decision, Event
+from latesum.campaigns.state import CampaignState, Decision, Event, fold
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
@@ -152,8 +152,7 @@ class Campaign:
         if known is not None and events[:1] == [known]:
             del events[0]
         elif known is not None:  # the database was put back to an earlier state
-            self._state = CampaignState(self.first_config)
-            events = read(0)
+            self._state, events = fold(self.first_config, read(0)), []
         for event in events:
             self._state.apply(event)
         self.config = self._state.config
@@ -489,9 +488,7 @@ class Campaign:
                 if not taken:
                     raise InvalidInput(why_unknown(self.config, number, self.clock()))
                 first = min(taken, key=lambda each: each.sequence or 0)
-                before = CampaignState(self.first_config)
-                for event in self.history()[: (first.sequence or 1) - 1]:
-                    before.apply(event)
+                before = fold(self.first_config, self.history()[: (first.sequence or 1) - 1])
                 known_then = knowledge_of(before, first.at, Replay(), number)
                 found = known_then.sentences(region=where or None, next_block=False)
         for each in taken:

@@ -172,7 +172,7 @@ def _learning_stopped(state: CampaignState, known: Completeness) -> str | None:
     what = counted(passed, buckets.word)
     said = f"no total has become usable yet, after {what}"
     if batches:
-        said = f"no total has become usable for {what}, since {_time(batches[-1])}"
+        said = f"no total has become usable for {what}, since {_time(state, batches[-1])}"
     unused = [bucket for bucket in ends if bucket not in usable]
     return " ".join([f"Nothing is being learned: {said}.", *_remedies(state, known, unused, since)])
 
@@ -185,7 +185,7 @@ def _remedies(
     waiting = [bucket for bucket in unused if state.value(bucket).total is not None]
     if waiting and known.full_age is not None:
         times = [at for bucket in waiting if (at := known.usable_at(bucket)) is not None]
-        first = f"; the first will from {_time(min(times))} on" if times else ""
+        first = f"; the first will from {_time(state, min(times))} on" if times else ""
         yield (
             f"{_are(waiting, 'total')} recorded, but one counts only when it is full, "
             f"{duration_text(known.full_age)} after the end of its {word}{first}. What is recorded "
@@ -214,8 +214,10 @@ def _are(buckets: list[int], noun: str) -> str:
     return f"{counted(len(buckets), noun)} {'is' if len(buckets) == 1 else 'are'}"
 
 
-def _time(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+def _time(state: CampaignState, at: datetime) -> str:
+    """A time by the campaign's own clock."""
+    zone = state.config.zone
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
 
 
 def _not_asked(state: CampaignState, known: Completeness) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -23,6 +24,9 @@ Verdict = Literal["new", "same", "revised", "conflicting", "unknown bucket"]
 MAX_TOTAL = 1e15
 #: Of so many rounds, a total below 1 may be a rate.
 _MANY_ROUNDS = 100
+#: What differs from the median of so many buckets by more than this factor is asked about; of so
+#: few sales, chance alone makes none.
+_MIN_USUAL, _MAX_RATIO, _MANY_SALES = 5, 10, 20
 
 
 class Recorded(NamedTuple):
@@ -165,6 +169,7 @@ class Recorder:
         self._overwrite_final = overwrite_final
         self._allow_out_of_range = allow_out_of_range
         self._known = {region: Completeness(part, now) for region, part in state.parts.items()}
+        self._usual = {region: _usual(part) for region, part in state.parts.items()}
 
     def record_all(self, rows: Sequence[Row | InvalidInput]) -> list[Recorded]:
         """Record all; `BadRows` if some are bad, and then nothing may be written."""
@@ -270,6 +275,15 @@ class Recorder:
         counts = self.config.range == (0.0, 1.0) and (rounds or 0) >= _MANY_ROUNDS
         if counts and 0 < total < 1 and verdict != "same":
             return marks, f"the total is {total:,g}: is it a rate, and not a count?"
+        usual_rounds, rate = self._usual[row.region or ""]
+        if verdict in ("same", "unknown bucket"):
+            return marks, ""
+        if row.rounds is not None and _far_from(row.rounds, usual_rounds):
+            visitors = counted(row.rounds, "visitor")
+            return marks, f"{visitors}, where {usual_rounds:,.0f} are usual: is that right?"
+        usual = 0.0 if rate is None else rate * (rounds or self.config.expected_rounds)
+        if row.total is not None and usual >= _MANY_SALES and _far_from(total, usual):
+            return marks, f"a total of {total:,g}, where {usual:,.0f} is usual: is that right?"
         return marks, ""
 
     def _fill_in(self, part: CampaignState, bucket: int, shown: Shown | None) -> bool:
@@ -301,6 +315,19 @@ class Recorder:
             filled = shown_so(part, missed, arm, "reported", reason, now)
             self.state.write(self._append, filled)
         return True
+
+
+def _usual(part: CampaignState) -> tuple[float, float | None]:
+    """The rounds of a bucket and what a round brings, by the median; None where little is known."""
+    known = [value for value in part.values.values() if value.rounds and value.total is not None]
+    if len(known) < _MIN_USUAL:
+        return part.config.expected_rounds, None
+    rates = [(value.total or 0.0) / (value.rounds or 1) for value in known]
+    return statistics.median(value.rounds or 0 for value in known), statistics.median(rates)
+
+
+def _far_from(value: float, usual: float) -> bool:
+    return not usual / _MAX_RATIO <= value <= usual * _MAX_RATIO
 
 
 def _status(row: Row, value: Value) -> str:

@@ -1,13 +1,12 @@
 """The log of a campaign, and what it adds up to.
 
 The log is the truth: an `Event` is written once and never changed. The `CampaignState` is
-nothing but the events taken in one after the other, so that it can be made again at any time,
-for any moment.
+nothing but a `fold` over the events, so that it can be made again at any time, for any moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -291,3 +290,11 @@ class CampaignState:
             for arm, since in first.removed.items()
             if all(arm in part.removed for part in others)
         }
+
+
+def fold(config: CampaignConfig, events: Iterable[Event]) -> CampaignState:
+    """What these events of a log add up to; `config` is that of the beginning."""
+    state = CampaignState(config)
+    for event in events:
+        state.apply(event)
+    return state
