@@ -32,7 +32,7 @@ async def measure(store: Any, times: int) -> dict[str, float]:
     from latesum.service.app import create_app
 
     headers = {"Authorization": f"Bearer {Tokens(store).new('reader', 'admin')}"}
-    app = create_app(store, Configuration(requests_per_second=1e6, watch_every=3600.0))
+    app = create_app(store, Configuration(watch_every=3600.0))
     transport = httpx.ASGITransport(app)
     found = {}
     async with httpx.AsyncClient(

@@ -61,8 +61,6 @@ class Served:
                 "0",
                 "--store",
                 self.store,
-                "--requests-per-second",
-                "1000000",
                 "--log-level",
                 "error",
             ],

@@ -1,9 +1,6 @@
 """The command line: what it prints, and how it refuses."""
 
 import json
-import re
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -48,36 +45,6 @@ def test_compare_simulates_what_ran_before(run):
         assert found["history"] == (500 if "--history" in more else 0)
         regrets[more] = found["policies"][0]["mean"]
     assert len(set(regrets.values())) == len(regrets)
-
-
-def test_bounds_gives_both_versions_and_the_lower_bound(run):
-    code, out, _ = run("bounds", "--arms", "0.2,0.9", "--delay", "poisson(3)", "--horizon", "20000")
-    assert code == 0
-    assert "as printed" in out
-    assert "Lai and Robbins" in out
-
-
-def test_bounds_gives_the_limit_with_what_blocks_waste(run):
-    arms = ("bounds", "--arms", "0.5,0.6", "--delay", "exponential(50)", "--horizon", "20000")
-    code, out, _ = run(*arms, "--attributed-runs", "20")
-    assert code == 0
-    assert "50 rounds apart on average" in out
-    (attributed,) = re.findall(r"loses ([\d.]+) ±", out)
-    once, twice = re.search(
-        r"waste it is ([\d.]+) if every arm has one, and ([\d.]+)", out
-    ).groups()
-    # Whole rounds: W = 50 plays of gap 0.1 per long block, and up to one more.
-    assert 4.9 <= float(once) - float(attributed) <= 5.2
-    assert 9 <= float(twice) - float(attributed) <= 10.3
-    assert "With attributed feedback" not in run(*arms, "--attributed-runs", "0")[1]
-
-
-def test_the_policies_of_a_new_process_have_the_baselines_too():
-    """In a process of its own: here other tests have brought the baselines already."""
-    command = [sys.executable, "-m", "latesum.cli", "policies"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    names = re.findall(r"^ ([\w-]+) \*", shown, re.MULTILINE)
-    assert names == ["qpm-d", "delayed-ucb1", "sdb", "ducb", "kl-ducb", "improved-ucb"]
 
 
 def test_policies_and_delays_are_described(run):

@@ -37,7 +37,7 @@ def test_every_route_there_is_without_a_token_is_401(make_service):
     service = make_service(unauthenticated_per_second=1000.0)
     assert {id(route) for route in service.app.routes} == {id(route) for route in ROUTES}
     there = [(method, route.path) for route in ROUTES for method in route.methods]
-    assert len(there) > 40
+    assert len(there) > 35
     for method, path in [*there, ("GET", "/nothing"), ("GET", "/docs"), ("GET", "/openapi.json")]:
         for sent in (None, "Bearer latesum_wrong", "Basic x"):
             if path != "/livez":
@@ -97,15 +97,6 @@ def test_every_route_with_a_body_ten_times_too_large_is_413(make_service):
 
         answer = getattr(client, method.lower())(path, content=in_parts())
         assert answer.status_code == 413, (method, path)
-
-
-def test_too_many_requests_are_429(make_service):
-    service = make_service(requests_per_second=0.001)  # one, and no other within the test
-    reader = service.as_("read")
-    answers = [reader.get("/readyz").status_code for _ in range(3)]
-    assert answers == [200, 429, 429]
-    assert int(reader.get("/readyz").headers["retry-after"]) >= 1
-    assert service.as_("record").get("/readyz").status_code == 200  # another token, another limit
 
 
 def test_guessing_is_429(make_service):
@@ -229,7 +220,7 @@ def test_a_session_ends_by_its_age_and_with_its_token(make_service):
     assert browser.get("/readyz").status_code == 401
 
 
-def test_an_administrator_makes_and_revokes_tokens_and_ends_sessions(service):
+def test_an_administrator_makes_and_revokes_tokens(service):
     admin = service.as_("admin")
     made = admin.post("/v1/tokens", json={"name": "shop", "scope": "record"})
     assert made.status_code == 201
@@ -245,14 +236,6 @@ def test_an_administrator_makes_and_revokes_tokens_and_ends_sessions(service):
     own = next(each["id"] for each in listed if each["name"] == "admin")
     assert admin.post(f"/v1/tokens/{own}/revoke").status_code == 409
     assert admin.post("/v1/tokens", json={"name": "x", "scope": "all"}).status_code == 422
-
-    browser = service.by_session(service.log_in("read"))
-    assert browser.get("/readyz").status_code == 200
-    (session,) = admin.get("/v1/sessions").json()["sessions"]
-    assert session["name"] == "read"
-    assert admin.post(f"/v1/sessions/{session['id']}/end").status_code == 204
-    assert browser.get("/readyz").status_code == 401
-    assert admin.post(f"/v1/sessions/{session['id']}/end").status_code == 404
 
 
 def test_the_log_is_json_and_holds_no_secret(service, campaign, lines):

@@ -339,7 +339,7 @@ def grown(site, clock, name, days, means=(0.25, 0.3), options=("red", "blue")):
     return campaign
 
 
-def test_tokens_and_sessions_on_the_page(visitor, browser, site):
+def test_tokens_on_the_page(visitor, browser, site):
     page = visitor.page
     page.click("nav >> text=Administration")
     page.fill("#token-name", "shop")

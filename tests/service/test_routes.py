@@ -33,14 +33,10 @@ def test_the_option_stands_until_the_day_ends(operator, daily, clock):
     first = operator.get(f"{daily}/option")
     assert first.json()["option"] == "red"
     assert first.headers["cache-control"] == f"private, max-age={16 * 3600}"
-    tag = first.headers["etag"]
-    again = operator.get(f"{daily}/option", headers={"If-None-Match": tag})
-    assert (again.status_code, again.content) == (304, b"")
     operator.post(f"{daily}/actions/pin", json={"option": "blue", "reason": "a test"})
     assert operator.get(f"{daily}/option").content == first.content  # taken is taken
     clock.pass_by(hours=16)
-    after = operator.get(f"{daily}/option", headers={"If-None-Match": tag})
-    assert after.status_code == 200
+    after = operator.get(f"{daily}/option")
     assert (after.json()["option"], after.json()["source"]) == ("blue", "pinned")
 
 
@@ -48,10 +44,9 @@ def test_a_numbered_bucket_ends_by_a_record(operator, campaign):
     first = operator.get(f"{campaign}/option")
     assert first.json()["bucket"] == 1
     assert first.headers["cache-control"] == "private, no-cache"
-    tag = {"If-None-Match": first.headers["etag"]}
-    assert operator.get(f"{campaign}/option", headers=tag).status_code == 304
+    assert operator.get(f"{campaign}/option").json() == first.json()
     operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
-    assert operator.get(f"{campaign}/option", headers=tag).json()["bucket"] == 2
+    assert operator.get(f"{campaign}/option").json()["bucket"] == 2
 
 
 def test_a_record_is_set_and_not_added(operator, campaign):
@@ -233,8 +228,7 @@ def test_looking(operator, campaign):
     operator.get(f"{campaign}/option")
     status = operator.get(f"{campaign}/status").json()
     assert status["state"] == "running"
-    estimates = operator.get(f"{campaign}/estimates", params={"level": 0.9}).json()
-    assert estimates["estimates"][0]["mean"] == pytest.approx(0.3)
+    assert status["options"][0]["mean"] == pytest.approx(0.3)
     assert operator.get(f"{campaign}/explanation").json()["sentences"]
     before = operator.get(f"{campaign}/explanation", params={"bucket": "1"}).json()["sentences"]
     assert before[-1].startswith("1: red")

@@ -100,6 +100,9 @@ def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
             raise InvalidInput(text, field="bucket")
         row = Row(**row)
     bucket, rounds, total, status, shown, region, _ = row
+    for name, text in (("status", status), ("shown", shown), ("region", region)):
+        if text is not None and not isinstance(text, str):
+            raise InvalidInput(f"{name} is a text, not {shortened(repr(text))}.", field=name)
     if rounds is None and total is None and status is None and shown is None:
         raise InvalidInput(
             "there is nothing to record: give rounds, a total or a status.", field="total"
@@ -118,7 +121,7 @@ def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
         _field("status", known_name, status, get_args(RecordStatus), "status")
     if shown is not None:
         _field("shown", _check_shown, shown, config)
-    region = region.strip() if isinstance(region, str) else ""
+    region = (region or "").strip()
     if config.regions and not region:
         named = ", ".join(config.regions)
         raise InvalidInput(f"say which region the row is of: {named}.", field="region")

@@ -1,4 +1,4 @@
-"""`latesum token` and `latesum webhook`: who may use the service, and where it sends alerts."""
+"""`latesum token`: who may use the service."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from latesum.cli.campaign_options import Given, StoreAddress, StoreGroup, opened_store, user_name
+from latesum.cli.campaign_options import Given, StoreAddress, StoreGroup, opened_store
 from latesum.cli.options import AsJson
 
 tokens = typer.Typer(cls=StoreGroup, no_args_is_help=True, add_completion=False)
-webhooks = typer.Typer(cls=StoreGroup, no_args_is_help=True, add_completion=False)
 
 
 @tokens.callback()
@@ -67,53 +66,3 @@ def revoke_token(
     with opened_store() as store:
         revoked = Tokens(store).revoke(token)
     print(f"{revoked.id} ({revoked.name}) opens nothing any more.")
-
-
-@webhooks.callback()
-def _webhooks_of(store: StoreAddress = None) -> None:
-    """Where `latesum serve` sends alerts."""
-    Given.store = store
-
-
-@webhooks.command("new")
-def new_webhook(
-    name: Annotated[str, typer.Argument(help="What it is called.")],
-    address: Annotated[str, typer.Argument(help="https, and public.")],
-    webhook_network: Annotated[
-        list[str] | None, typer.Option(help="A private network that is allowed.")
-    ] = None,
-) -> None:
-    """Send alerts to an address; prints the secret that signs them, once."""
-    from latesum.service.configuration import read_networks
-    from latesum.service.webhooks import Webhooks
-
-    networks = read_networks(webhook_network or ())
-    with opened_store() as store:
-        print(Webhooks(store, networks).new(name, address, by=user_name(None)).secret)
-
-
-@webhooks.command("list")
-def list_webhooks(as_json: AsJson = False) -> None:
-    """Where alerts are sent; what may be secret in an address is left out."""
-    from latesum.service.webhooks import Webhooks
-
-    with opened_store() as store:
-        found = Webhooks(store).all()
-    if as_json:
-        rows = [{"id": each.id, "name": each.name, "address": each.shown_address} for each in found]
-        print(json.dumps(rows, indent=2))
-        return
-    for each in found:
-        print(f"{each.id}  {each.name}: {each.shown_address}")
-    if not found:
-        print("No alerts are sent; `latesum webhook new` says where to.")
-
-
-@webhooks.command("remove")
-def remove_webhook(webhook: Annotated[str, typer.Argument(help="Its id.")]) -> None:
-    """Send nothing more there."""
-    from latesum.service.webhooks import Webhooks
-
-    with opened_store() as store:
-        Webhooks(store).remove(webhook)
-    print(f"{webhook} gets no more alerts.")

@@ -66,18 +66,12 @@ _RESEARCH = {
         "The paper's problem with every policy: a table and figures.",
         ("experiments", "plots"),
     ),
-    "bounds": Command(
-        "theory:show_bounds", "What theory says of a problem: regret bounds, and references."
-    ),
 }
 _ADMINISTER = {
     "token": Command(
         "access:tokens",
         "Tokens for `latesum serve`; only their hashes are kept.",
         ("campaigns",),
-    ),
-    "webhook": Command(
-        "access:webhooks", "Where `latesum serve` sends alerts.", ("campaigns", "server")
     ),
     "warm-up": Command(
         "compare:warm_up", "Compile all kernels now, so that nothing waits for it later."

@@ -16,6 +16,7 @@ from typer.models import ArgumentInfo
 from latesum._checks import InvalidInput, whole_number
 from latesum._extras import need
 from latesum._progress import progress_bar
+from latesum.files.form import SAID
 
 if TYPE_CHECKING:
     from latesum.experiments.engine import RunOptions
@@ -45,19 +46,17 @@ Kept = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 
-def _of_file(kind: Any, help: str, *names: str) -> Any:
-    panel = "How the file is written, where that cannot be seen"
-    return Annotated[kind, typer.Option(*names, help=help, rich_help_panel=panel)]
-
-
 #: How a file is written: the options of every command that reads one.
 FILE_OPTIONS = {
-    "preset": _of_file(str | None, "google-ads or meta-ads; none ends one."),
-    "columns": _of_file(str | None, "Names of columns: rounds=Clicks,total=Conversions."),
-    "date_format": _of_file(str | None, "day-first, month-first, or a pattern such as %d.%m.%y."),
-    "decimal": _of_file(str | None, "The decimal mark: . or ,"),
-    "sheet": _of_file(str | None, "The sheet of an Excel file."),
-    "add_up": _of_file(bool | None, "Rows of one bucket are parts of it.", "--add-up/--no-add-up"),
+    name: Annotated[
+        kind | None,
+        typer.Option(
+            *(["--add-up/--no-add-up"] if kind is bool else []),
+            help=help,
+            rich_help_panel="How the file is written, where that cannot be seen",
+        ),
+    ]
+    for name, (kind, help) in SAID.items()
 }
 
 
@@ -78,10 +77,8 @@ def with_options(command: Callable[..., None], more: Mapping[str, Any]) -> Calla
 def take_form(given: dict[str, Any]) -> FileForm:
     """How a file is written, taken out of what was given."""
     from latesum.files import FileForm
-    from latesum.files.form import read_columns
 
-    said = {name: given.pop(name) for name in FILE_OPTIONS if name in given}
-    return FileForm(**{**said, "columns": read_columns(said.get("columns"))})
+    return FileForm.read(**{name: given.pop(name) for name in FILE_OPTIONS if name in given})
 
 
 def worker_count(workers: int | None) -> int:

@@ -64,6 +64,17 @@ PRESETS = {
 }
 
 
+#: What can be said of how a file is written, as texts and numbers: by options and over HTTP.
+SAID: Mapping[str, tuple[type, str]] = {
+    "preset": (str, "google-ads or meta-ads; none ends one."),
+    "columns": (str, "Names of columns: rounds=Clicks,total=Conversions."),
+    "date_format": (str, "day-first, month-first, or a pattern such as %d.%m.%y."),
+    "decimal": (str, "The decimal mark: . or ,"),
+    "sheet": (str, "The sheet of an Excel file."),
+    "add_up": (bool, "Rows of one bucket are parts of it."),
+}
+
+
 @dataclass(frozen=True)
 class FileForm:
     """How a file is written, where that cannot be seen or can be seen in two ways.
@@ -86,6 +97,11 @@ class FileForm:
     sheet: str | None = None
     preset: str | None = None
     add_up: bool | None = None
+
+    @classmethod
+    def read(cls, columns: str | None = None, **said: Any) -> FileForm:
+        """What was said of a file (`SAID`), with its columns as a text."""
+        return cls(read_columns(columns), **said)
 
     def __post_init__(self) -> None:
         given = self.columns.items() if isinstance(self.columns, Mapping) else [(None, None)]

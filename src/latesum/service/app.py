@@ -84,7 +84,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     for router in ROUTERS:
         # As they are: included, each would be built once more for every application.
         app.router.routes.extend(router.routes)
-    set_up_errors(app, _methods_of)
+    set_up_errors(app, _methods_of, page.missing_page)
     app.state.sessions = sessions = Sessions(store)
     app.add_middleware(
         AuthMiddleware,

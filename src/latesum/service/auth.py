@@ -47,7 +47,7 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 #: is checked in the loop that answers all requests.
 _MAX_LOGIN, _MAX_UNUSED, _MAX_SMALL = 2_000, 10_000, 100_000
 #: What may have a file in its body, or the rows of one.
-_LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans/regions)")
+_LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans)")
 #: Seconds for the body of a login or of a request that needs none.
 _MAX_SHORT_SECONDS = 3.0
 _LET_GO = 0.1
@@ -105,7 +105,6 @@ class AuthMiddleware:
         self._tokens, self._sessions = tokens, sessions
         self._workers, self._configuration = workers, configuration
         self._short_seconds = min(_MAX_SHORT_SECONDS, configuration.body_seconds)
-        self._limit = RateLimit(configuration.requests_per_second)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
         self._refusal_lines = RateLimit(_MAX_REFUSAL_LINES)
         self._unlogged = self._in_progress = 0
@@ -177,7 +176,6 @@ class AuthMiddleware:
             token = await self._workers.run(self._workers.tokens, find, secret)
         if token is None:
             return self._ask_for_token(scope, headers, had_secret=secret is not None), receive
-        _slow_down(self._limit.wait(token.id))
         from_our_page = PAGE_HEADER in headers and _same_origin(scope, headers)
         if by_cookie and method not in _SAFE and not from_our_page:
             raise Refused(403, f"only the service's own page may act by cookie{_PROXY}")

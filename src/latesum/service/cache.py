@@ -10,14 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import json
 import time
-import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as StoreBusy
@@ -37,12 +33,8 @@ from latesum.service.logs import LOGGER
 from latesum.service.metrics import Metrics
 
 T = TypeVar("T")
-#: What may be in progress or wait for a thread that reads or writes.
-MAX_WAITING = 512
 #: How long a status may be shown while nothing is written to the log, in seconds.
 _MAX_AGE = 60.0
-#: Seconds between two looks at the log for the option of a timed bucket: thousands may ask for it.
-_HEAD_KEPT = 0.1
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
 Severity = Literal["alarm", "warning", "healthy"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -62,23 +54,16 @@ class Workers:
         self.background = ThreadPoolExecutor(2, "background")
         #: For who holds a token: no request waits for another one's status to be let in.
         self.tokens = ThreadPoolExecutor(1, "tokens")
-        self._in_progress = Counter[ThreadPoolExecutor]()
 
     async def run(
         self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
     ) -> T:
-        """Do it in a thread, unless too much waits for one already."""
-        if self._in_progress[threads] >= MAX_WAITING:
-            raise Refused(429, "too much is in progress; try again in a second.", retry_after="1")
-        self._in_progress[threads] += 1
-        try:
-            do = functools.partial(work, *arguments, **more)
-            return await asyncio.get_running_loop().run_in_executor(threads, do)
-        finally:
-            self._in_progress[threads] -= 1
+        """Do it in a thread, away from the loop that answers requests."""
+        do = functools.partial(work, *arguments, **more)
+        return await asyncio.get_running_loop().run_in_executor(threads, do)
 
     async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """Do something that may write, away from the loop that answers requests."""
+        """Do something that may write."""
         return await self.run(self.writers, work, *arguments, **more)
 
     async def read(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
@@ -91,14 +76,6 @@ class Workers:
             each.shutdown(wait=True)
 
 
-class OptionAnswer(NamedTuple):
-    """The option for a bucket, as it is sent, and until when it holds."""
-
-    content: dict[str, Any]
-    tag: str
-    ends: datetime | None
-
-
 class CachedCampaign:
     """One campaign, opened twice: slow reading must never hold up a decision or a record."""
 
@@ -109,10 +86,8 @@ class CachedCampaign:
         self.campaign = Campaign(campaigns.store, stored, clock, owns_store=False)
         self.reader = Campaign(campaigns.store, stored, clock, owns_store=False)
         #: What is kept, with the event of the log and the bucket for which it holds.
-        self._answer: tuple[tuple[int, int | None], OptionAnswer] | None = None
+        self._winner: tuple[tuple[int, int | None], str | None] | None = None
         self._status: tuple[tuple[int, int | None], Status] | None = None
-        #: The newest event of the log when it was last read for an option, and when that was.
-        self._head = (0, -_HEAD_KEPT)
         self._made = -_MAX_AGE
         self._deciding, self._looking = asyncio.Lock(), asyncio.Lock()
 
@@ -121,37 +96,26 @@ class CachedCampaign:
         buckets = self.campaign.config.buckets  # these never change
         return head, buckets.number(self.clock()) if buckets.timed else None
 
-    async def option_now(self) -> OptionAnswer:
-        """The option for the present bucket; requests that come at once share one decision."""
-        # A decision for a timed bucket stays: the log of a moment ago will do.
-        head, seen = self._head
-        if not self.campaign.config.buckets.timed or time.monotonic() - seen > _HEAD_KEPT:
-            head = await self.write(self.campaigns.store.head, self.campaign.stored.id)
-            self._head = (head, time.monotonic())
-        async with self._deciding:
-            if self._answer is None or self._answer[0] != self._key(head):
-                (answer,), head = await self.write(self.decide)
-                self._answer = (self._key(head), answer)
-                self._head = (head, time.monotonic())
-                self.campaigns.metrics.decisions.inc()
-            return self._answer[1]
+    async def options(self, bucket: When | None = None, *, ahead: bool) -> list[dict[str, Any]]:
+        """The option for a bucket, or now, in every region, as it is sent.
 
-    def decide(
-        self, bucket: When | None = None, region: str | None = "", *, ahead: bool = True
-    ) -> tuple[list[OptionAnswer], int]:
-        """The decisions for a bucket, or now, in a region or (None) in all; and the newest event.
-
-        Unless `ahead`, a bucket that has not begun is not decided.
+        Unless `ahead`, a bucket that has not begun is not decided. One request at a time: the first
+        decides, the others are answered from the log.
         """
+        async with self._deciding:
+            return await self.write(self._decide, bucket, ahead=ahead)
+
+    def _decide(self, bucket: When | None, *, ahead: bool) -> list[dict[str, Any]]:
         if bucket is not None and not ahead:
             self._check_begun(bucket)
         taken = self.campaign.decide_all(bucket)
-        if region is not None:
-            taken = {"": taken[self.campaign.config.region(region or None)]}
-        state = self.campaign.state()
-        winner = None if state.finished is not None else self.campaign.winner()
-        head = 0 if state.newest is None else state.newest.sequence
-        return [self._answer_of(each, winner) for each in taken.values()], head
+        state, winner = self.campaign.state(), None
+        if state.finished is None:
+            key = self._key(0 if state.newest is None else state.newest.sequence)
+            if self._winner is None or self._winner[0] != key:
+                self._winner = (key, self.campaign.winner())
+            winner = self._winner[1]
+        return [self._sent(each, winner) for each in taken.values()]
 
     def _check_begun(self, bucket: When) -> None:
         """Refuse to decide a bucket before all is known that will be known when it begins."""
@@ -164,12 +128,12 @@ class CachedCampaign:
                 403, f"{buckets.label(asked)} has not begun; to decide it takes the scope operate."
             )
 
-    def _answer_of(self, decision: Decision, winner: str | None) -> OptionAnswer:
+    def _sent(self, decision: Decision, winner: str | None) -> dict[str, Any]:
         buckets = self.campaign.config.buckets
         begins, ends = None, None
         if buckets.timed:
             begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
-        content = {
+        return {
             "campaign": self.campaign.name,
             **{name: getattr(decision, name) for name in _FIELDS},
             **({"region": decision.region} if decision.region else {}),
@@ -178,8 +142,6 @@ class CachedCampaign:
             "begins": begins,
             "ends": ends,
         }
-        said = json.dumps([content, decision.sequence], default=str)
-        return OptionAnswer(content, f'"{zlib.crc32(said.encode()):08x}"', ends)
 
     async def status(self, head: int | None = None, *, of_any_age: bool = False) -> Status:
         """What a page shows; requests that come at once share one status.

@@ -148,9 +148,10 @@ class Client:
             region: The region, in a campaign that has some.
             known: `rounds`, `total`, and what else `Campaign.record` takes.
         """
-        where = () if region is None else ("regions", region)
-        path = _path(campaign, *where, "buckets", _text(bucket))
-        return self.send("PUT", path, json=known)
+        params = {} if region is None else {"region": region}
+        return self.send(
+            "PUT", _path(campaign, "buckets", _text(bucket)), params=params, json=known
+        )
 
     def upload(
         self, campaign: str, rows: Iterable[Mapping[str, Any]] | Path, **how: Any

@@ -18,8 +18,6 @@ class Configuration:
 
     #: The longest body of a request, in bytes; a longer one is refused with 413.
     largest_body: int = 1_000_000
-    #: Requests per second for each token, and how many may come at once; more are refused with 429.
-    requests_per_second: float = 5_000.0
     #: Requests per second without a valid token, for each address they come from.
     unauthenticated_per_second: float = 20.0
     #: How long the body of a request may take, in seconds.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -22,6 +22,7 @@ from latesum.errors import (
     MAX_PROBLEMS,
     BadFile,
     Conflicting,
+    MissingExtra,
     NotPossible,
     ReadOnly,
     UnknownBucket,
@@ -136,15 +137,22 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {each: {"model": ErrorAnswer, "description": _MEANINGS[each]} for each in statuses}
 
 
-def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
+def set_up_errors(
+    app: FastAPI,
+    methods_of: Callable[[str], set[str]],
+    missing_page: Callable[[Request, UnknownCampaign], Response],
+) -> None:
     """Give every error of the app its answer."""
 
     @app.exception_handler(Refused)
     @app.exception_handler(InvalidInput)
     @app.exception_handler(OverflowError)
+    @app.exception_handler(MissingExtra)
     @app.exception_handler(DBAPIError)
     @app.exception_handler(TimeoutError)
-    async def known(_: Request, error: Exception) -> JSONResponse:
+    async def known(request: Request, error: Exception) -> Response:
+        if isinstance(error, UnknownCampaign) and request.scope["path"].startswith("/campaigns/"):
+            return missing_page(request, error)
         return refusal_of(error).answer()
 
     @app.exception_handler(RequestValidationError)
@@ -175,6 +183,10 @@ def refusal_of(error: BaseException) -> Refused:
             return Refused(409, str(error))
         case InvalidInput():
             return Refused(422, str(error))
+        case MemoryError():
+            return Refused(422, "this needs too much memory; send it in parts.")
+        case MissingExtra():
+            return Refused(415, f"this service cannot read or write such a file: {error}.")
         case OverflowError():
             return Refused(422, "a number or a date is too large to be used.")
         case DBAPIError() | TimeoutError():
@@ -184,7 +196,7 @@ def refusal_of(error: BaseException) -> Refused:
     return Refused(500, "the service made an error, which is in its log.")
 
 
-def problem_text(problem: Any, where: str | None = None) -> str:
+def problem_text(problem: Any) -> str:
     """The sentence for a problem that pydantic found.
 
     >>> problem_text({"type": "missing", "loc": ("body", "reason"), "msg": "Field required"})
@@ -192,10 +204,9 @@ def problem_text(problem: Any, where: str | None = None) -> str:
     """
     if problem["type"] == "json_invalid":
         return f"the body is not JSON: it goes wrong at character {problem['loc'][-1]}."
-    if where is None:
-        first, *rest = [str(part) for part in problem["loc"]] or [""]
-        parts = rest if first in ("body", "path", "query", "header") else [first, *rest]
-        where = ".".join(shortened(part) for part in parts)
+    first, *rest = [str(part) for part in problem["loc"]] or [""]
+    parts = rest if first in ("body", "path", "query", "header") else [first, *rest]
+    where = ".".join(shortened(part) for part in parts)
     template = next(text for kind, text in _WRONG.items() if problem["type"].startswith(kind))
     return f"{where or 'the body'}: {template.format_map(problem.get('ctx', {}))}."
 

@@ -19,28 +19,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import Executor
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ValidationError
-
-from latesum._checks import shortened
 from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.importing import Imported, import_totals
 from latesum.campaigns.store import Store
 from latesum.campaigns.view import plain
-from latesum.errors import MAX_PROBLEMS, BadRows, MissingExtra
+from latesum.errors import MAX_PROBLEMS, BadRows
 from latesum.files import FileForm
 from latesum.files.table import in_row
-from latesum.files.totals import Row
 from latesum.files.totals import read_history as read_past
-from latesum.service.errors import Refused, problem_text, refusal_of
+from latesum.service.errors import Refused, refusal_of
 from latesum.service.logs import logging_config
-from latesum.service.models import MAX_ROWS, BulkRow, PastRow
+from latesum.service.models import MAX_ROWS
 
 Kind = Literal["totals", "history", "plan", "forecast"]
 Given = dict[str, Any]
-Model = TypeVar("Model", bound=BaseModel)
 JSON = "application/json"
 #: Processes at once, and jobs that wait or run: in all and of one token.
 MAX_RUNNING = 2
@@ -155,12 +150,6 @@ def do(kind: Kind, given: Given, body: bytes) -> Answer:
     """The answer to a job, also to one that is refused."""
     try:
         status, content = _KINDS[kind](given, body)
-    except MemoryError:
-        refused = Refused(422, "this needs too much memory; send it in parts.")
-        status, content = refused.status, refused.content
-    except MissingExtra as missing:
-        refused = Refused(415, f"this service cannot read such a file: {missing}.")
-        status, content = refused.status, refused.content
     except Exception as error:
         refused = refusal_of(error)
         status, content = refused.status, refused.content
@@ -204,39 +193,22 @@ def _import_rows(campaign: Campaign, body: bytes, how: dict[str, Any]) -> Import
         raise Refused(
             422, f"rows: there must be 1 to {MAX_ROWS:,} of them, not {len(sent['rows']):,}."
         )
-    rows = [Row(**each.model_dump()) for each in _read_rows(sent["rows"], BulkRow, "rows")]
+    rows = _objects(sent["rows"], "rows")
     try:
         results = campaign.record_many(rows, **how)
     except BadRows as refused:
-        details = [in_row(index + 1, str(bad), bad.field) for index, bad in refused.problems]
+        problems = refused.problems[:MAX_PROBLEMS]
+        details = [in_row(index + 1, str(bad), bad.field) for index, bad in problems]
         raise Refused(422, details[0], details) from None
     stopped = any(result.stops(how["skip_unknown"]) for result in results)
     written = not (stopped or how["dry_run"])
     return Imported(list(enumerate(results, start=1)), written, stopped)
 
 
-def _read_rows(sent: list[Any], model: type[Model], field: str) -> list[Model]:
-    """Rows, validated one by one and no further than the first few bad ones.
-
-    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
-    that is right.
-    """
-    rows, details = list[Model](), list[str]()
-    for index, row in enumerate(sent):
-        if isinstance(row, dict) and len(row) > len(model.model_fields):
-            unknown = next(name for name in row if name not in model.model_fields)
-            details.append(f"{field}.{index}: there is no field {shortened(unknown)!r}.")
-        else:
-            try:
-                rows.append(model.model_validate(row))
-            except ValidationError as error:
-                for each in error.errors(include_input=False):
-                    parts = (field, str(index), *map(str, each["loc"]))
-                    details.append(problem_text(each, ".".join(map(shortened, parts))))
-        if len(details) >= MAX_PROBLEMS:
-            break
-    if details:
-        raise Refused(422, details[0], details[:MAX_PROBLEMS])
+def _objects(rows: list[Any], field: str) -> list[dict[str, Any]]:
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise Refused(422, f"{field}.{index}: it must be an object.")
     return rows
 
 
@@ -260,12 +232,9 @@ def _plan(given: Given, _: bytes) -> tuple[int, Any]:
 
     how: dict[str, Any] = {"policies": POLICIES, "replications": REPLICATIONS}
     if "history" in given:
-        rows = _read_rows(given["history"], PastRow, "history")
-        how = {
-            "history": [row.model_dump() for row in rows],
-            "replications": REGION_REPLICATIONS,
-        }
-    return 200, plan(**{**given, **how}, workers=1).to_json()
+        how = {"replications": REGION_REPLICATIONS}
+        _objects(given["history"], "history")
+    return 200, plan(**given, **how, workers=1).to_json()
 
 
 def _forecast(given: Given, _: bytes) -> tuple[int, Any]:

@@ -30,7 +30,6 @@ class Metrics:
             "latesum_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry
         )
         self.records = counter("records", "Records taken in, by verdict.", "verdict")
-        self.decisions = counter("decisions", "Options handed out that were not in the cache.")
         self.refused = counter("refused", "Requests refused before any route, by reason.", "reason")
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:

@@ -9,6 +9,7 @@ from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+from fastapi import Query
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -20,10 +21,10 @@ from pydantic import (
 )
 
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
-from latesum.campaigns.knowledge import OptionView
 from latesum.campaigns.recording import Recorded
 from latesum.campaigns.state import Decision, Event, RecordStatus
 from latesum.campaigns.view import CampaignStatus, Status
+from latesum.files.totals import Row
 from latesum.service.errors import ErrorAnswer
 
 #: More than any campaign counts, and small enough for every store and every float.
@@ -53,6 +54,9 @@ Total = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False), Number
 #: A name, or names with shares: "a gift:0.7 free shipping:0.3".
 ShownText = Annotated[str, _text(1000)]
 RegionName = Annotated[str, _text(64)]
+RegionQuery = Annotated[
+    str, Query(min_length=1, max_length=64, description="The region, in a campaign that has some.")
+]
 Flag = Annotated[bool, Field(strict=True)]
 
 
@@ -150,10 +154,32 @@ OptionAnswer = model_of(
 OptionsAnswer = list_of("options", OptionAnswer, campaign=str, bucket=int, label=str)
 RecordAnswer = model_of(Recorded, "RecordAnswer")
 RowAnswer = model_of(Recorded, "RowAnswer", row=int)
+RefusedRows = create_model(
+    "RefusedRows",
+    __base__=ErrorAnswer,
+    __doc__="Nothing was written; the verdicts say because of which rows.",
+    rows=(list[RowAnswer], ...),  # type: ignore[valid-type]
+)
+#: A row that is sent; the campaign checks it, in the words that files are refused with.
+RecordRow = model_of(Row, "RecordRow", without="line", status=RecordStatus | None)
+HistoryRow = model_of(Row, "HistoryRow", without="line status")
+PastAnswer = list_of("rows", HistoryRow, regions=list[str], first=str, last=str, notes=list[str])
 BulkAnswer = list_of("rows", RowAnswer, written=bool, ignored=list[str], notes=list[str])
-EstimatesAnswer = list_of("estimates", _plain_model(OptionView), level=float, unit=str)
 HistoryAnswer = list_of("events", model_of(Event, "HistoryEvent", sentence=str), more=bool)
 ExplanationAnswer = create_model("ExplanationAnswer", sentences=(list[str], ...))
+
+
+def rows_schema(about: str, row: type[BaseModel] = RecordRow) -> dict[str, Any]:
+    """The schema of an object with rows, of which only the bucket is needed."""
+    items = {**row.model_json_schema(), "required": ["bucket"]}
+    rows = {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_ROWS}
+    return {
+        "type": "object",
+        "description": about,
+        "properties": {"rows": rows},
+        "required": ["rows"],
+        "additionalProperties": False,
+    }
 
 
 class CampaignAnswer(BaseModel):
@@ -167,8 +193,8 @@ class CampaignAnswer(BaseModel):
     )
 
 
-class _Known(Body):
-    """What is known of a bucket."""
+class Record(Body):
+    """What is known of a bucket now. It is set and not added: sent twice it changes nothing."""
 
     rounds: Rounds | None = None
     total: Total | None = None
@@ -176,54 +202,12 @@ class _Known(Body):
         None,
         description="What was shown, if not what was decided; several options with their shares.",
     )
-
-
-class Record(_Known):
-    """What is known of a bucket now. It is set and not added: sent twice it changes nothing."""
-
     status: RecordStatus | None = None
     reason: Sentence | None = Field(None, description="Why; it is kept in the history.")
     overwrite_final: Flag = Field(False, description="Correct a final value.")
     allow_out_of_range: Flag = Field(
         False, description="The total is right, though out of its range."
     )
-
-
-class PastRow(_Known):
-    """A day before the start."""
-
-    bucket: Text = Field(description="The day, such as 2026-02-28.")
-    region: RegionName | None = Field(None, description="In a campaign that has regions.")
-
-
-class BulkRow(_Known):
-    """One row of many."""
-
-    bucket: Annotated[int, Field(strict=True)] | Text
-    status: RecordStatus | None = None
-    region: RegionName | None = Field(None, description="In a campaign that has regions.")
-
-
-class PastAnswer(BaseModel):
-    """A file of rows before the start, read."""
-
-    rows: list[dict[str, Any]] = Field(description="As the history of a new campaign takes them.")
-    regions: list[str] = Field(description="The regions that are in it; none in one stream.")
-    first: str
-    last: str
-    notes: list[str] = Field(description="What to know about the file.")
-
-
-class Bulk(Body):
-    """Many rows at once: all are taken in, or none."""
-
-    rows: list[BulkRow] = Field(min_length=1, max_length=MAX_ROWS)
-
-
-class RefusedRows(ErrorAnswer):
-    """Nothing was written; the verdicts say because of which rows."""
-
-    rows: list[dict[str, Any]] = Field(description="As in an answer to rows that were taken.")
 
 
 class ActionBody(Body):

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from latesum._checks import InvalidInput, known_name, shortened
 from latesum.campaigns import database
@@ -36,12 +36,6 @@ _TOKENS = select(_token.id, _token.name, _token.scope, _token.created_at, _token
 _BY_HASH = _TOKENS.where(_token.hash == bindparam("hash"), _token.revoked_at.is_(None))
 _LIVING = (_session.expires_at > bindparam("now"), _token.revoked_at.is_(None))
 _BY_SESSION = _TOKENS.join(database.sessions).where(_session.hash == bindparam("hash"), *_LIVING)
-_SESSIONS = (
-    select(_session.id, _token.name, _session.token, _session.created_at, _session.expires_at)
-    .join(database.tokens)
-    .where(*_LIVING)
-    .order_by(_session.created_at, _session.id)
-)
 
 
 class Token(NamedTuple):
@@ -56,16 +50,6 @@ class Token(NamedTuple):
     def may(self, scope: Scope) -> bool:
         """Whether the token reaches as far as this scope."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
-
-
-class Session(NamedTuple):
-    """What is known of a session; the secret in the browser is not."""
-
-    id: str
-    name: str
-    token: str
-    created_at: datetime
-    expires_at: datetime
 
 
 def hash_of(secret: str) -> str:
@@ -96,9 +80,10 @@ def writing(store: Store) -> Iterator[Connection]:
         connection.commit()
 
 
-def _read(kind: type[Any], row: Any) -> Any:
-    times = (None if text is None else datetime.fromisoformat(text) for text in row[3:])
-    return kind(*row[:3], *times)
+def _read(row: Any) -> Token:
+    id, name, scope, created, revoked = row
+    ended = None if revoked is None else datetime.fromisoformat(revoked)
+    return Token(id, name, scope, datetime.fromisoformat(created), ended)
 
 
 class Tokens:
@@ -150,13 +135,13 @@ class Tokens:
         """Every token there has been, oldest first."""
         with self._store.engine.connect() as connection:
             rows = connection.execute(_TOKENS.order_by(_token.created_at, _token.id))
-            return [_read(Token, row) for row in rows]
+            return [_read(row) for row in rows]
 
     def find(self, secret: str) -> Token | None:
         """The token of a secret, if it is valid."""
         with self._store.engine.connect() as connection:
             row = connection.execute(_BY_HASH, {"hash": hash_of(secret)}).one_or_none()
-        return None if row is None else _read(Token, row)
+        return None if row is None else _read(row)
 
     def revoke(self, id_or_name: str) -> Token:
         """Make a token useless, given by its id or by a name that only it has."""
@@ -231,19 +216,13 @@ class Sessions:
         asked = {"hash": hash_of(secret), "now": now_text()}
         with self._store.engine.connect() as connection:
             row = connection.execute(_BY_SESSION, asked).one_or_none()
-        return None if row is None else _read(Token, row)
+        return None if row is None else _read(row)
 
-    def all(self) -> list[Session]:
-        """The sessions that have not ended, oldest first."""
-        with self._store.engine.connect() as connection:
-            rows = connection.execute(_SESSIONS, {"now": now_text()})
-            return [_read(Session, row) for row in rows]
-
-    def end(self, secret_or_id: str) -> None:
-        """End a session, given by its secret or by its id; one that has ended stays so."""
+    def end(self, secret: str) -> None:
+        """End a session; one that has ended stays so."""
         if self._store.read_only:
-            self._in_memory.pop(hash_of(secret_or_id), None)
+            self._in_memory.pop(hash_of(secret), None)
             return
-        its = or_(_session.hash == hash_of(secret_or_id), _session.id == secret_or_id)
         with writing(self._store) as connection:
+            its = _session.hash == hash_of(secret)
             connection.execute(delete(database.sessions).where(its))

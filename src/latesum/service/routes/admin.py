@@ -1,4 +1,4 @@
-"""Routes for administrators: tokens, sessions, and where alerts are sent."""
+"""Routes for administrators: tokens, and where alerts are sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from latesum.service.configuration import read_networks
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import Body, Text, list_of, model_of
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
-from latesum.service.tokens import Scope, Session, Sessions, Token, Tokens
+from latesum.service.tokens import Scope, Token, Tokens
 from latesum.service.webhooks import Webhook, Webhooks
 
 router = APIRouter(
@@ -73,23 +73,6 @@ async def revoke_token(id: Id, who: Who, campaigns: AllCampaigns) -> Response:
     if id not in {each.id for each in await campaigns.read(tokens.all) if not each.revoked_at}:
         raise Refused(404, "there is no such token, or it was revoked before.")
     return send(await campaigns.write(tokens.revoke, id))
-
-
-@router.get("/sessions", response_model=list_of("sessions", model_of(Session)))
-@needs("admin")
-async def list_sessions(campaigns: AllCampaigns) -> Response:
-    """Who has logged in to the page."""
-    return send({"sessions": await campaigns.read(Sessions(campaigns.store).all)})
-
-
-@router.post("/sessions/{id}/end", responses=documented(404), status_code=204, response_model=None)
-@needs("admin")
-async def end_session(id: Id, campaigns: AllCampaigns) -> None:
-    """Log someone out."""
-    sessions = Sessions(campaigns.store)
-    if id not in {each.id for each in await campaigns.read(sessions.all)}:
-        raise Refused(404, "there is no such session; it may have ended.")
-    await campaigns.write(sessions.end, id)
 
 
 def webhooks_of(campaigns: CampaignCache) -> Webhooks:

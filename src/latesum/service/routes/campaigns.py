@@ -5,32 +5,19 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from latesum._checks import InvalidInput
 from latesum._render import finite
 from latesum.campaigns.actions import ACTIONS, describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
-from latesum.campaigns.view import CampaignStatus, Status, TableName
-from latesum.errors import MissingExtra, UnknownCampaign
+from latesum.campaigns.view import CampaignStatus, TableName
+from latesum.errors import UnknownCampaign
 from latesum.service import models
-from latesum.service.cache import (
-    CachedCampaign,
-    CampaignCache,
-    OptionAnswer,
-    Severity,
-    select,
-)
+from latesum.service.cache import CachedCampaign, CampaignCache, Severity, select
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.routing import (
-    AllCampaigns,
-    NamedCampaign,
-    ScopedRoute,
-    Who,
-    needs,
-    send,
-)
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs, send
 from latesum.service.tokens import Token
 
 router = APIRouter(
@@ -39,10 +26,6 @@ router = APIRouter(
     tags=["campaigns"],
     responses=documented(*ON_ANY_ROUTE),
 )
-Level = Annotated[float, Query(ge=0.5, le=0.999, description="The confidence level of intervals.")]
-RegionQuery = Annotated[
-    str, Query(min_length=1, max_length=64, description="The region, in a campaign that has some.")
-]
 Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, time or number.")]
 
 
@@ -122,87 +105,54 @@ async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
     )
 
 
-_MAY_BE_KEPT = {
-    304: {"description": "It is what was answered with the ETag that was sent in If-None-Match."},
-    **documented(404, 409),
-}
-
-
-@router.get("/{campaign}/option", response_model=models.OptionAnswer, responses=_MAY_BE_KEPT)
+@router.get(
+    "/{campaign}/option", response_model=models.OptionAnswer, responses=documented(404, 409)
+)
 @needs("read")
 async def option(
     cached: NamedCampaign,
-    request: Request,
     who: Who,
     bucket: Bucket | None = None,
-    region: RegionQuery | None = None,
+    region: models.RegionQuery | None = None,
 ) -> Response:
     """The option to show now, or in a bucket; asked again, the answer is the same.
 
     It may be kept until the bucket ends (Cache-Control); numbered buckets end when something is
-    recorded, so that theirs has to be asked for each time, with If-None-Match. To decide a bucket
-    that has not begun takes the scope operate.
+    recorded, so that theirs has to be asked for each time. To decide a bucket that has not begun
+    takes the scope operate.
     """
-    if bucket is None and region is None:
-        answer = await cached.option_now()
-    else:
-        ahead = who.may("operate")
-        answers, _ = await cached.write(cached.decide, bucket, region or "", ahead=ahead)
-        answer = answers[0]
-    return _sent(cached, request, answer)
+    name = cached.campaign.config.region(region)
+    answers = await cached.options(bucket, ahead=who.may("operate"))
+    answer = next(each for each in answers if each.get("region", "") == name)
+    return send(answer, 200, **_kept(cached, answer))
 
 
-@router.get("/{campaign}/options", response_model=models.OptionsAnswer, responses=_MAY_BE_KEPT)
+@router.get(
+    "/{campaign}/options", response_model=models.OptionsAnswer, responses=documented(404, 409)
+)
 @needs("read")
-async def options(
-    cached: NamedCampaign, request: Request, who: Who, bucket: Bucket | None = None
-) -> Response:
+async def options(cached: NamedCampaign, who: Who, bucket: Bucket | None = None) -> Response:
     """The option to show in every region, now or in a bucket; the answer stays the same."""
-    answers, _ = await cached.write(cached.decide, bucket, None, ahead=who.may("operate"))
-    first = answers[0]
-    named = {name: first.content[name] for name in ("campaign", "bucket", "label")}
-    content = {**named, "options": [each.content for each in answers]}
-    tag = '"' + "-".join(each.tag.strip('"') for each in answers) + '"'
-    return _sent(cached, request, OptionAnswer(content, tag, first.ends))
+    answers = await cached.options(bucket, ahead=who.may("operate"))
+    named = {name: answers[0][name] for name in ("campaign", "bucket", "label")}
+    return send({**named, "options": answers}, 200, **_kept(cached, answers[0]))
 
 
-def _sent(cached: CachedCampaign, request: Request, answer: OptionAnswer) -> Response:
-    """An answer that may be kept for as long as it holds; 304 if the client has it already."""
-    left = 0 if answer.ends is None else int((answer.ends - cached.clock()).total_seconds())
-    headers = {
-        "cache_control": f"private, max-age={left}" if left > 0 else "private, no-cache",
-        "etag": answer.tag,
-        "vary": "Authorization, Cookie",
-    }
-    tags = request.headers.get("if-none-match", "").split(",")
-    if answer.tag in [tag.strip() for tag in tags]:
-        return send("", 304, **headers)
-    return send(answer.content, 200, **headers)
+def _kept(cached: CachedCampaign, answer: dict[str, Any]) -> dict[str, str]:
+    """For how long an answer may be kept."""
+    ends = answer["ends"]
+    left = 0 if ends is None else int((ends - cached.clock()).total_seconds())
+    age = f"private, max-age={left}" if left > 0 else "private, no-cache"
+    return {"cache_control": age, "vary": "Authorization, Cookie"}
 
 
 @router.get("/{campaign}/status", response_model=models.StatusAnswer, responses=documented(404))
 @needs("read", long=True)
-async def status(cached: NamedCampaign, level: Level = 0.95) -> Response:
+async def status(cached: NamedCampaign) -> Response:
     """Everything that the page shows: what runs and why, the timeline, the options, its health."""
-    found = await _status(cached, level)
+    found = await cached.status()
     # A year of hours is a megabyte: to write it down would hold up the loop that answers requests.
     return send(await cached.read(lambda: json.dumps(found.to_json(), ensure_ascii=False)))
-
-
-async def _status(cached: CachedCampaign, level: float) -> Status:
-    if level == 0.95:
-        return await cached.status()
-    return await cached.read(cached.reader.status, level)
-
-
-@router.get(
-    "/{campaign}/estimates", response_model=models.EstimatesAnswer, responses=documented(404)
-)
-@needs("read", long=True)
-async def estimates(cached: NamedCampaign, level: Level = 0.95) -> Response:
-    """What is known of each option, and how it compares with the status quo."""
-    status = await _status(cached, level)
-    return send({"level": level, "unit": status.unit, "estimates": status.options})
 
 
 _KINDS = {
@@ -227,13 +177,9 @@ async def table(
     kind: Annotated[
         Literal["csv", "json", "parquet"], Query(alias="format", description="How it is written.")
     ] = "csv",
-    level: Level = 0.95,
 ) -> Response:
     """All buckets, decisions or estimates as a table for other tools."""
-    try:
-        content = await cached.read(lambda: cached.reader.table(table, level).to_bytes(kind))
-    except MissingExtra as missing:
-        raise Refused(422, f"this service cannot write such a file: {missing}.") from None
+    content = await cached.read(lambda: cached.reader.table(table).to_bytes(kind))
     return Response(content, media_type=_KINDS[kind])
 
 
@@ -258,7 +204,7 @@ async def history(
 )
 @needs("read", long=True)
 async def explanation(
-    cached: NamedCampaign, bucket: Bucket | None = None, region: RegionQuery | None = None
+    cached: NamedCampaign, bucket: Bucket | None = None, region: models.RegionQuery | None = None
 ) -> Response:
     """Why the policy does what it does: now, or when it decided on a bucket."""
     explain = cached.reader.explain

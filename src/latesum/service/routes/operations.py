@@ -11,7 +11,6 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from latesum.service.auth import OPEN
 from latesum.service.errors import ON_ANY_ROUTE, documented
-from latesum.service.models import Bulk
 from latesum.service.routing import AllCampaigns, ScopedRoute, needs, send
 
 router = APIRouter(route_class=ScopedRoute, tags=["operations"])
@@ -68,8 +67,6 @@ def describe(app: FastAPI) -> dict[str, Any]:
     whole = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
-    rows = Bulk.model_json_schema(ref_template="#/components/schemas/{model}")
-    whole["components"]["schemas"] |= {**rows.pop("$defs"), "Bulk": rows}
     whole["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "From `latesum token new`."}
     }

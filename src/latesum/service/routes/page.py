@@ -37,8 +37,8 @@ from latesum.service.cache import (
 )
 from latesum.service.logs import log
 from latesum.service.routes.admin import webhooks_of
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
-from latesum.service.tokens import Sessions, Token, Tokens
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs
+from latesum.service.tokens import Token, Tokens
 
 #: Campaigns on one page of the list, and events on one page of the history.
 _LINES, _EVENTS = 25, 100
@@ -78,8 +78,9 @@ def _page(template: str, title: str, who: Token, here: str, /, **values: Any) ->
     return HTMLResponse(html, 200, _HEADERS)
 
 
-def _not_found(who: Token, error: UnknownCampaign) -> HTMLResponse:
-    page = _page("missing.html", "Not found", who, "", sentence=str(error))
+def missing_page(request: Request, error: UnknownCampaign) -> HTMLResponse:
+    """What a person sees at the address of a campaign that is not there."""
+    page = _page("missing.html", "Not found", request.scope["token"], "", sentence=str(error))
     page.status_code = 404
     return page
 
@@ -182,21 +183,17 @@ Span = Annotated[str, Query(max_length=10, description="How many of the last buc
 @router.get("/campaigns/{campaign}")
 @needs("read", long=True)
 async def campaign_page(
-    request: Request, campaign: str, campaigns: AllCampaigns, who: Who, span: Span = ""
+    request: Request, cached: NamedCampaign, who: Who, span: Span = ""
 ) -> Response:
     """One campaign."""
-    try:
-        cached = await campaigns.of(campaign)
-        live = await _campaign(request, cached, span)
-    except UnknownCampaign as unknown:
-        return _not_found(who, unknown)
+    name, live = cached.campaign.name, await _campaign(request, cached, span)
     return _page(
         "campaign.html",
-        campaign,
+        name,
         who,
         "campaigns",
-        every=campaigns.configuration.page_every,
-        name=campaign,
+        every=cached.campaigns.configuration.page_every,
+        name=name,
         config=cached.reader.config,
         parameters=_parameters(cached.reader.config),
         live=Markup(live),
@@ -206,11 +203,9 @@ async def campaign_page(
 
 @router.get("/campaigns/{campaign}/live")
 @needs("read", long=True)
-async def campaign_live(
-    request: Request, campaign: str, campaigns: AllCampaigns, span: Span = ""
-) -> Response:
+async def campaign_live(request: Request, cached: NamedCampaign, span: Span = "") -> Response:
     """The part of a campaign's page that changes."""
-    return _fragment(request, await _campaign(request, await campaigns.of(campaign), span))
+    return _fragment(request, await _campaign(request, cached, span))
 
 
 async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
@@ -309,23 +304,19 @@ async def new_page(
 
 @router.get("/campaigns/{campaign}/totals")
 @needs("record")
-async def totals_page(campaign: str, campaigns: AllCampaigns, who: Who) -> Response:
+async def totals_page(cached: NamedCampaign, who: Who) -> Response:
     """Import totals: one that is typed, or a file."""
-    try:
-        cached = await campaigns.of(campaign)
-        status = await cached.status()
-    except UnknownCampaign as unknown:
-        return _not_found(who, unknown)
+    status = await cached.status()
     # Of one bucket in the order of the regions.
     missing = (row for row in status.timeline if row.total is None)
     open_rows = sorted(missing, key=lambda row: row.bucket)
     newest = sorted({row.bucket for row in open_rows})[-_WAITING:]
     return _page(
         "totals.html",
-        f"Totals of {campaign}",
+        f"Totals of {status.name}",
         who,
         "campaigns",
-        name=campaign,
+        name=status.name,
         status=status,
         waiting=[[row.label, row.region] for row in open_rows if row.bucket in newest],
         regions=list(status.regions),
@@ -339,27 +330,22 @@ async def totals_page(campaign: str, campaigns: AllCampaigns, who: Who) -> Respo
 @router.get("/campaigns/{campaign}/history")
 @needs("read", long=True)
 async def history_page(
-    campaign: str,
-    campaigns: AllCampaigns,
+    cached: NamedCampaign,
     who: Who,
     kind: Annotated[str, Query(max_length=20)] = "",
     search: Annotated[str, Query(max_length=100)] = "",
     page: Annotated[int, Query(ge=1, le=10**6)] = 1,
 ) -> Response:
     """The log of a campaign, newest first."""
-    try:
-        cached = await campaigns.of(campaign)
-        found = await cached.read(_find_events, cached.reader, kind, search.strip().casefold())
-    except UnknownCampaign as unknown:
-        return _not_found(who, unknown)
+    found = await cached.read(_find_events, cached.reader, kind, search.strip().casefold())
     pages = max(1, -(-len(found) // _EVENTS))
     page = min(page, pages)
     return _page(
         "history.html",
-        f"History of {campaign}",
+        f"History of {cached.campaign.name}",
         who,
         "campaigns",
-        name=campaign,
+        name=cached.campaign.name,
         events=found[(page - 1) * _EVENTS : page * _EVENTS],
         found=len(found),
         page=page,
@@ -381,14 +367,13 @@ def _find_events(campaign: Campaign, kind: str, text: str) -> list[tuple[Event, 
 @router.get("/admin")
 @needs("admin")
 async def admin_page(campaigns: AllCampaigns, who: Who) -> Response:
-    """Tokens, and who has logged in."""
+    """Tokens, and where alerts are sent."""
     return _page(
         "admin.html",
         "Administration",
         who,
         "admin",
         tokens=await campaigns.read(Tokens(campaigns.store).all),
-        sessions=await campaigns.read(Sessions(campaigns.store).all),
         webhooks=await campaigns.read(webhooks_of(campaigns).all),
     )
 

@@ -11,11 +11,11 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
 from latesum.service.errors import ON_ANY_ROUTE, documented
-from latesum.service.models import MAX_ROWS, Body, Number, PastAnswer, PastRow
+from latesum.service.models import MAX_ROWS, Body, HistoryRow, Number, PastAnswer, rows_schema
 from latesum.service.routes.totals import FILES, Form, file_body, read_body
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
 
-#: Of a plan with regions: each day of it is simulated.
+#: Of a plan with a history: each day of it is simulated.
 _MAX_RUN = timedelta(days=731)
 router = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
@@ -27,72 +27,51 @@ Phrase = Annotated[
         strip_whitespace=True, min_length=1, max_length=100, pattern=r"^[A-Za-z0-9 .,%()+-]+$"
     ),
 ]
-#: Validated where it is simulated: to find all that is wrong in 10,000 rows takes long.
-PastRows = Annotated[
-    list[Any], WithJsonSchema({"type": "array", "items": PastRow.model_json_schema()})
-]
+#: Checked where it is simulated: to find all that is wrong in 10,000 rows takes long.
+PastRows = Annotated[list[Any], WithJsonSchema(rows_schema("", HistoryRow)["properties"]["rows"])]
 
 
-class _Question(Body):
+class PlanQuestion(Body):
+    """A campaign to simulate, in the words of `latesum plan`: of today's rate and traffic, or of a
+    history.
+    """
+
     options: Annotated[int, Number] = Field(ge=2, le=20, description="How many there are.")
     late: Phrase = Field(description="How late results come.", examples=["about 2 days"])
     run_for: Phrase = Field(description="How long it may run.", examples=["12 weeks"])
-
-    def words(self) -> dict[str, Any]:
-        """As a plan takes them."""
-        if self.late.lower().endswith((".csv", ".xlsx", ".parquet", ".pq")):
-            raise InvalidInput(
-                'late: say it in words, such as "2 days"; the service reads no files.'
-            )
-        return self.model_dump(exclude_none=True)
-
-
-class PlanQuestion(_Question):
-    """A campaign to simulate, in the words of `latesum plan`."""
-
-    rate: Annotated[float, Number] = Field(
-        gt=0, lt=1, description="Today's rate of conversions, such as 0.025."
-    )
     lift: Phrase = Field(description="The smallest difference worth having.", examples=["10%"])
-    traffic: Phrase = Field(description="Decisions per time.", examples=["5000 per day"])
-    bucket: Literal["hour", "day", "week"] = Field("day", description="How totals are reported.")
+    rate: Annotated[float, Number] | None = Field(
+        None, gt=0, lt=1, description="Today's rate of conversions, such as 0.025."
+    )
+    traffic: Phrase | None = Field(None, description="Decisions per time: 5000 per day.")
+    bucket: Literal["hour", "day", "week"] | None = Field(
+        None, description="How totals are reported; by day if nothing is said."
+    )
     status_quo: Literal["option", "other"] | None = Field(
         None, description="What runs today: one of the options, something else, or nothing."
     )
-
-
-class RegionPlanQuestion(_Question):
-    """A campaign in regions to simulate, with what is known of them."""
-
-    regions: Annotated[int, Number] = Field(ge=2, le=50, description="How many there are.")
-    lift: Annotated[float, Number] = Field(
-        gt=0, le=5, description="What the better option sells more, as a share: 0.1 is 10%."
-    )
-    history: PastRows = Field(
+    history: PastRows | None = Field(
+        None,
         min_length=1,
         max_length=MAX_ROWS,
-        description="Days before the start: bucket, region, rounds and total, as `/v1/histories` "
-        "answers them.",
+        description="Days before the start, as `/v1/histories` answers them: markets like theirs "
+        "are simulated.",
     )
-
-
-@router.post("/plans/regions", response_model=None)
-@needs("operate", long=True)
-async def make_region_plan(
-    question: RegionPlanQuestion, campaigns: AllCampaigns, who: Who
-) -> Response:
-    """Simulate markets like that of a history: what regions buy; answers as `/v1/plans` does."""
-    if parse_duration(question.run_for, "the run") > _MAX_RUN:
-        raise InvalidInput("a plan with regions is for a run of two years at most.")
-    answer = await campaigns.jobs.run("plan", question.words(), owner=who.id)
-    return send(answer.content, answer.status)
+    regions: Annotated[int, Number] | None = Field(
+        None, ge=1, le=50, description="With a history: in how many regions options differ."
+    )
 
 
 @router.post("/plans", response_model=None)
 @needs("operate", long=True)
 async def make_plan(question: PlanQuestion, campaigns: AllCampaigns, who: Who) -> Response:
     """Simulate a campaign many times: go, conditional go or no-go, and with which policy."""
-    answer = await campaigns.jobs.run("plan", question.words(), owner=who.id)
+    if question.late.lower().endswith((".csv", ".xlsx", ".parquet", ".pq")):
+        raise InvalidInput('late: say it in words, such as "2 days"; the service reads no files.')
+    if question.history and parse_duration(question.run_for, "the run") > _MAX_RUN:
+        raise InvalidInput("a plan with a history is for a run of two years at most.")
+    given = question.model_dump(exclude_none=True)
+    answer = await campaigns.jobs.run("plan", given, owner=who.id)
     return send(answer.content, answer.status)
 
 

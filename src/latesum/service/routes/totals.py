@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import create_model
 
 from latesum.files import FileForm
-from latesum.files.form import read_columns
-from latesum.service.cache import CachedCampaign
+from latesum.files.form import SAID
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.jobs import JSON
-from latesum.service.models import BulkAnswer, Record, RecordAnswer, RefusedRows
+from latesum.service.models import (
+    BulkAnswer,
+    Record,
+    RecordAnswer,
+    RefusedRows,
+    RegionQuery,
+    rows_schema,
+)
 from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs, send
-from latesum.service.tokens import Token
 
 router = APIRouter(
     prefix="/v1/campaigns/{campaign}",
@@ -31,29 +37,14 @@ FILES = ("text/csv", EXCEL, PARQUET)
 
 @router.put("/buckets/{bucket}", response_model=RecordAnswer, responses=documented(409))
 @needs("record")
-async def record(bucket: BucketPath, record: Record, cached: NamedCampaign, who: Who) -> Response:
-    """Set the rounds and the total of a bucket; sent twice it changes nothing."""
-    return await _record(cached, who, bucket, None, record)
-
-
-@router.put(
-    "/regions/{region}/buckets/{bucket}", response_model=RecordAnswer, responses=documented(409)
-)
-@needs("record")
-async def record_in_region(
-    region: Annotated[str, Path(max_length=64, description="The region.")],
+async def record(
     bucket: BucketPath,
     record: Record,
     cached: NamedCampaign,
     who: Who,
+    region: RegionQuery | None = None,
 ) -> Response:
-    """Set the rounds and the total of a bucket of a region."""
-    return await _record(cached, who, bucket, region, record)
-
-
-async def _record(
-    cached: CachedCampaign, who: Token, bucket: str, region: str | None, record: Record
-) -> Response:
+    """Set the rounds and the total of a bucket; sent twice it changes nothing."""
     result = await cached.write(
         cached.campaign.record, bucket, by=who.name, region=region, **record.model_dump()
     )
@@ -70,35 +61,16 @@ def file_body(example: str, **more: Any) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-async def file_form(
-    preset: Annotated[
-        str | None, Query(max_length=40, description="google-ads, meta-ads or none.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        Query(max_length=2000, description="Names of columns: rounds=Clicks,total=Conversions."),
-    ] = None,
-    date_format: Annotated[
-        str | None,
-        Query(max_length=50, description="day-first, month-first, or a pattern: %d.%m.%y."),
-    ] = None,
-    decimal: Annotated[
-        str | None, Query(max_length=1, description="The decimal mark, a point or a comma.")
-    ] = None,
-    sheet: Annotated[
-        str | None, Query(max_length=200, description="The sheet of an Excel file.")
-    ] = None,
-    add_up: Annotated[bool | None, Query(description="Rows of one bucket are parts of it.")] = None,
-) -> FileForm:
+_said: dict[str, Any] = {
+    name: (kind | None, Query(None, description=help, max_length=2000 if kind is str else None))
+    for name, (kind, help) in SAID.items()
+}
+Said: Any = create_model("FileForm", **_said)
+
+
+async def file_form(said: Annotated[Said, Query()]) -> FileForm:
     """How a file is written; what is not said is as it was for the campaign's last file."""
-    return FileForm(
-        columns=read_columns(columns),
-        date_format=date_format,
-        decimal=decimal,
-        sheet=sheet,
-        preset=preset,
-        add_up=add_up,
-    )
+    return FileForm.read(**said.model_dump())
 
 
 Form = Annotated[FileForm, Depends(file_form)]
@@ -117,7 +89,7 @@ async def read_body(request: Request, *kinds: str) -> tuple[str, bytes]:
     response_model=BulkAnswer,
     openapi_extra=file_body(
         "bucket,rounds,total\n2026-03-01,5000,1512\n",
-        **{JSON: {"schema": {"$ref": "#/components/schemas/Bulk"}}},
+        **{JSON: {"schema": rows_schema("Many rows at once: all are taken in, or none.")}},
     ),
     responses={
         409: {"model": RefusedRows, "description": "Nothing was written: rows are in the way."},

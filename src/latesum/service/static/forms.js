@@ -135,13 +135,13 @@ function setUpRegionPlan(form) {
     const question = {
       options: Number(form.elements.options.value),
       regions: history.regions.length,
-      lift: Number(form.elements.lift.value) / 100,
+      lift: `${Number(form.elements.lift.value)}%`,
       late: form.elements.sure.checked || !isMean ? late : `about ${late}`,
       run_for: form.elements.run_for.value.trim(),
       history: history.rows,
     };
     verdict.replaceChildren(element("p", "Simulating; this takes half a minute …", "soft"));
-    const { ok, found } = await send("POST", "/v1/plans/regions", question);
+    const { ok, found } = await send("POST", "/v1/plans", question);
     verdict.replaceChildren();
     if (!ok) return refuse(sentence(found));
     showVerdict(verdict, found);
@@ -343,8 +343,8 @@ function setUpRecord(form) {
     }
     const bucket = encodeURIComponent(form.elements.bucket.value.trim());
     const region = form.elements.region?.value ?? "";
-    const within = region ? `/regions/${encodeURIComponent(region)}` : "";
-    const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}${within}/buckets/${bucket}`;
+    const within = region ? `?region=${encodeURIComponent(region)}` : "";
+    const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/buckets/${bucket}${within}`;
     const { ok, found } = await send("PUT", address, body);
     if (!ok) return refuse(sentence(found));
     done.textContent = `${found.label}${region ? ` in ${region}` : ""}: ${found.verdict}. ${found.note}`;
