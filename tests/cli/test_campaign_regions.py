@@ -103,7 +103,7 @@ def test_a_campaign_from_a_plan_with_regions(latesum, campaign, tmp_path):
     past.write_text(PAST)
     asked = [
         "plan", "--options", "2", "--lift", "20%", "--late", "about 1 day", "--run-for", "6 weeks",
-        "--regions", "2", "--history", past, "--replications", "2", "--workers", "1", "--json",
+        "--regions", "2", "--history", past, "--replications", "2", "--workers", "1", "--quick", "--json",
     ]  # fmt: skip
     made = json.loads(latesum(*asked)[1])
     handed = made["recommendation"]
@@ -161,18 +161,16 @@ def test_a_plan_that_adds_up_the_regions_can_be_set_up(campaign, tmp_path):
     assert (kept[0].rounds, kept[0].total) == (5000, 150)
 
 
-def test_a_no_go_is_set_up_with_a_warning(latesum, campaign, tmp_path):
+def test_a_no_go_is_set_up_with_a_warning(campaign, tmp_path):
     plan = tmp_path / "plan.json"
-    asked = [
-        "plan", "--options", "2", "--rate", "0.02", "--lift", "5%", "--traffic", "300 per day",
-        "--late", "2 days", "--run-for", "3 weeks", "--quick", "--policies", "unmix,half test",
-        "--replications", "20", "--workers", "1", "--out", plan,
-    ]  # fmt: skip
-    assert latesum(*asked)[1].startswith("NO-GO")
+    parameters = {"n_arms": 2, "horizon": "21 days", "mean_delay": "2 days"}
+    handed = {"policy": "unmix", "parameters": parameters, "every": "day", "bucket": 300}
+    verdict = {"answer": "no-go", "reason": "Too few visitors."}
+    plan.write_text(json.dumps({"recommendation": handed, "verdict": verdict}))
     new = ["new", "poor", "--plan", plan, "--options", "old,new", "--time-basis", "arrival"]
     code, out, err = campaign(2, *new)
     assert code == 0, err
-    assert "is a no-go, and is set up all the same" in " ".join(out.split())
+    assert "is a no-go, and is set up all the same. Too few visitors." in " ".join(out.split())
 
 
 def test_a_region_with_other_capitals_is_named_as_the_campaign_writes_it(campaign, tmp_path):

@@ -22,15 +22,14 @@ def history(tmp_path):
 
 
 def test_a_plan_with_regions(latesum, history, tmp_path):
-    asked = [*PLAN, "--regions", "2", "--history", history, "--replications", "3", "--workers", "1"]
-    code, out, _ = latesum(*asked)
+    asked = [*PLAN, "--regions", "2", "--history", history, "--replications", "2", "--workers", "1"]
+    data, page = tmp_path / "plan.json", tmp_path / "plan.html"
+    code, out, _ = latesum(*asked, "--out", data, "--out", page)
     assert code == 0
     assert out.startswith(("GO", "CONDITIONAL GO", "NO-GO"))
     assert "half-time test" in out
     assert "A winner is named in" in out
     assert "nothing is better" in out
-    data, page = tmp_path / "plan.json", tmp_path / "plan.html"
-    assert latesum(*asked, "--quick", "--out", data, "--out", page)[0] == 0
     assert json.loads(data.read_text())["asked"]["market"]["regions"] == 2
     assert "half-time test" in page.read_text()
 
@@ -84,7 +83,7 @@ NEW = [
 def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_why(
     latesum, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("latesum.cli.campaign_new._RUNS", 4)
+    monkeypatch.setattr("latesum.cli.campaign_new._RUNS", 2)
     rng = np.random.default_rng(1)
     rows = [f"2026-02-{day:02d},9000,{rng.poisson(300)}" for day in range(1, 29)]
     (tmp_path / "past.csv").write_text("\n".join(["date,rounds,total", *rows]), encoding="utf-8")
@@ -93,7 +92,7 @@ def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_
     assert code == 0, error
     said = " ".join(out.split())
     chosen = said.split("Policy: ")[1].split(",")[0]
-    assert "in 4 simulated markets like the history, with one option 10% better, it loses" in said
+    assert "in 2 simulated markets like the history, with one option 10% better, it loses" in said
     lost = {"switchback", "unmix", "flow", "half-time test"} - {chosen}
     assert all(f"{name} " in said for name in lost)
     assert f"; {chosen} with" in said

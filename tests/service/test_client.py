@@ -90,19 +90,6 @@ def test_the_whole_round(client, tmp_path):
     assert kinds(client)[-2:] == ["file form", "finish"]
 
 
-def test_an_option_comes_with_the_winner(client):
-    named = None
-    for bucket in range(1, 40):
-        shown = client.option("banner")
-        if (named := shown["winner"]) is not None:
-            break
-        total = 300 if shown["option"] == "red" else 700
-        client.record("banner", bucket, rounds=1000, total=total)
-    assert named == client.send("GET", "/v1/campaigns/banner/status")["winner"] == "blue"
-    act(client, "finish")
-    assert client.option("banner")["winner"] is None  # it is kept already
-
-
 def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way):
     def losing(call, *arguments, **more):
         way.lost = 3

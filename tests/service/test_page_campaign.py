@@ -8,6 +8,7 @@ import pytest
 from browsing import LOOKS, Visitor, running_site
 
 from latesum.campaigns import Campaign, Row
+from latesum.service.routes import plans
 from latesum.simulation import Problem
 
 
@@ -160,9 +161,11 @@ def test_the_page_as_a_file_draws_its_charts_without_anything_else(browser, site
     ],
 )
 def test_from_a_plan_to_a_winner_by_the_page_alone(
-    browser, site, clock, tmp_path, scheme, width, height, means
+    browser, site, clock, tmp_path, monkeypatch, scheme, width, height, means
 ):
-    """The default run has options that are soon decided, and leaves its look to the slow ones."""
+    """The default run has few simulations and options that are soon decided, and leaves its look to the slow ones."""
+    if means is None:
+        monkeypatch.setattr(plans, "REPLICATIONS", 12)
     visitor = Visitor(browser, site.address, site.secrets["operate"], scheme, width, height)
     page, name = visitor.page, f"banner-{scheme}-{width}" if means else "banner"
     first_day, check_look = clock().date().isoformat(), visitor.check_look if means else list

@@ -172,17 +172,16 @@ def check_plan(plan):
     assert {row["truth"] for row in plan["sensitivity"]} >= {"nothing is better"}
 
 
-def test_a_plan_with_regions_is_simulated_from_a_history(operator, monkeypatch):
-    monkeypatch.setattr(jobs, "REGION_REPLICATIONS", 2)
-    given = {**QUESTION, "history": read(operator).json()["rows"]}
-    check_plan(jobs.do("plan", given, b"").found())
+def test_a_plan_with_regions_is_simulated_from_a_history(operator):
+    given = {**QUESTION, "replications": 2, "history": read(operator).json()["rows"]}
+    check_plan(jobs.do(jobs.KINDS["plan"], given, b"").found())
     for change, says in (
         ({"regions": 3}, "the history has 2 regions"),
         ({"run_for": "1 week"}, "the days of the campaign"),
         ({"history": [{"bucket": "soon"}]}, "row 1 of the history is for 'soon'"),
         ({"late": "soon"}, "'soon' does not say how late"),
     ):
-        answer = jobs.do("plan", {**given, **change}, b"")
+        answer = jobs.do(jobs.KINDS["plan"], {**given, **change}, b"")
         assert (answer.status, says in answer.content) == (422, True)
 
 

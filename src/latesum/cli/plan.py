@@ -16,8 +16,6 @@ from latesum._render import terminal
 from latesum.cli.options import (
     FILE_OPTIONS,
     AsJson,
-    Dask,
-    Kept,
     Workers,
     check_folder,
     take_form,
@@ -94,7 +92,7 @@ def _plan_campaign(
     words |= {"options": options, "lift": lift, "late": late, "run_for": run_for}
     if not form.says_nothing:
         words["form"] = form
-    with working(worker_count(how["workers"]), how["dask"], how["store"]) as runs:
+    with working(worker_count(how["workers"]), None) as runs:
         runs["announce"] = None
         found = plan(
             **words,
@@ -127,8 +125,6 @@ _HOW = {
         int | None, typer.Option(min=0, help="The same seed gives the same result; 1 by default.")
     ],
     "workers": Workers,
-    "dask": Dask,
-    "store": Kept,
 }
 plan_campaign = with_options(_plan_campaign, {**_WORDS, **FILE_OPTIONS, **_HOW})
 

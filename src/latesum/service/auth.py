@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import logging
 import re
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -40,8 +42,10 @@ SECURE_COOKIE = "__Host-latesum"
 #: Our page sends it. Other sites cannot set it, so an action by cookie that has it was meant.
 PAGE_HEADER = "x-latesum-page"
 OPEN = ("/livez",)
-#: Requests that are worked on at once; more are refused, so that these are answered soon.
-MAX_REQUESTS = 256
+#: Requests that are worked on at once, those whose token is looked up, and seconds for which more
+#: wait before they are refused: to refuse at once would invite all of them again.
+MAX_REQUESTS, _MAX_LOOKUPS = 256, 8
+_MAX_WAIT = 1.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
 #: Bodies, in bytes: of a login, of a request that needs none, and of one that is no upload, which
 #: is checked in the loop that answers all requests.
@@ -107,7 +111,9 @@ class AuthMiddleware:
         self._short_seconds = min(_MAX_SHORT_SECONDS, configuration.body_seconds)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
         self._refusal_lines = RateLimit(_MAX_REFUSAL_LINES)
-        self._unlogged = self._in_progress = 0
+        self._unlogged = 0
+        self._working = asyncio.Semaphore(MAX_REQUESTS)
+        self._looking_up = asyncio.Semaphore(_MAX_LOOKUPS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or not."""
@@ -146,16 +152,9 @@ class AuthMiddleware:
             self._keep_log(scope, status, time.perf_counter() - began)
 
     async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let in a request whose body was read: one that only waits for it keeps nobody out."""
-        if self._in_progress >= MAX_REQUESTS:
-            raise Refused(
-                503, "too many requests are in progress; try again in a second.", retry_after="1"
-            )
-        self._in_progress += 1
-        try:
+        """Answer a request whose body was read: one that only waits for it keeps nobody out."""
+        async with _turn(self._working):
             await self._app(scope, receive, send)
-        finally:
-            self._in_progress -= 1
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[ASGIApp, Receive]:
         """What answers a request, with its body; who has no token is refused, or asked for it."""
@@ -173,7 +172,8 @@ class AuthMiddleware:
         find = self._sessions.find if by_cookie else self._tokens.find
         token = None
         if secret is not None:
-            token = await self._workers.run(self._workers.tokens, find, secret)
+            async with _turn(self._looking_up):
+                token = await self._workers.run(self._workers.tokens, find, secret)
         if token is None:
             return self._ask_for_token(scope, headers, had_secret=secret is not None), receive
         from_our_page = PAGE_HEADER in headers and _same_origin(scope, headers)
@@ -247,6 +247,22 @@ class AuthMiddleware:
             request=scope["request_id"],
             **({"refusals_not_logged": unlogged} if unlogged else {}),
         )
+
+
+@contextlib.asynccontextmanager
+async def _turn(of: asyncio.Semaphore) -> AsyncIterator[None]:
+    """Wait for one's turn, but not for long."""
+    try:
+        async with asyncio.timeout(_MAX_WAIT):
+            await of.acquire()
+    except TimeoutError:
+        raise Refused(
+            503, "too many requests are in progress; try again in a second.", retry_after="1"
+        ) from None
+    try:
+        yield
+    finally:
+        of.release()
 
 
 def _address_of(scope: Scope) -> str:

@@ -85,8 +85,7 @@ class CachedCampaign:
         self.read, self.write = campaigns.read, campaigns.write
         self.campaign = Campaign(campaigns.store, stored, clock, owns_store=False)
         self.reader = Campaign(campaigns.store, stored, clock, owns_store=False)
-        #: What is kept, with the event of the log and the bucket for which it holds.
-        self._winner: tuple[tuple[int, int | None], str | None] | None = None
+        #: The newest status, with the event of the log and the bucket for which it holds.
         self._status: tuple[tuple[int, int | None], Status] | None = None
         self._made = -_MAX_AGE
         self._deciding, self._looking = asyncio.Lock(), asyncio.Lock()
@@ -108,14 +107,7 @@ class CachedCampaign:
     def _decide(self, bucket: When | None, *, ahead: bool) -> list[dict[str, Any]]:
         if bucket is not None and not ahead:
             self._check_begun(bucket)
-        taken = self.campaign.decide_all(bucket)
-        state, winner = self.campaign.state(), None
-        if state.finished is None:
-            key = self._key(0 if state.newest is None else state.newest.sequence)
-            if self._winner is None or self._winner[0] != key:
-                self._winner = (key, self.campaign.winner())
-            winner = self._winner[1]
-        return [self._sent(each, winner) for each in taken.values()]
+        return [self._sent(each) for each in self.campaign.decide_all(bucket).values()]
 
     def _check_begun(self, bucket: When) -> None:
         """Refuse to decide a bucket before all is known that will be known when it begins."""
@@ -128,7 +120,7 @@ class CachedCampaign:
                 403, f"{buckets.label(asked)} has not begun; to decide it takes the scope operate."
             )
 
-    def _sent(self, decision: Decision, winner: str | None) -> dict[str, Any]:
+    def _sent(self, decision: Decision) -> dict[str, Any]:
         buckets = self.campaign.config.buckets
         begins, ends = None, None
         if buckets.timed:
@@ -137,7 +129,6 @@ class CachedCampaign:
             "campaign": self.campaign.name,
             **{name: getattr(decision, name) for name in _FIELDS},
             **({"region": decision.region} if decision.region else {}),
-            "winner": winner,
             "decided_at": decision.at,
             "begins": begins,
             "ends": ends,

@@ -43,12 +43,6 @@ MAX_WAITING = 32
 MAX_WAITING_OF_ONE = 8
 #: In bytes: an upload of up to this is read in a thread.
 MAX_SMALL = 20_000
-#: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
-#: `latesum plan` tries more, more often.
-REPLICATIONS = 100
-POLICIES = ("unmix", "half test")
-#: Runs of each policy in a plan with regions.
-REGION_REPLICATIONS = 40
 #: How much nicer to others the process is than the service.
 _NICENESS = 5
 
@@ -97,10 +91,9 @@ class Jobs:
 
     async def run(self, kind: Kind, given: Given, body: bytes = b"", *, owner: str) -> Answer:
         """Do a job; where the one who waits is cancelled, its process is killed."""
-        # A packed file may have any number of rows.
-        if body and len(body) <= MAX_SMALL and not body.startswith((b"PK", b"PAR1")):
+        if is_small(body):
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, do, kind, given, body)
+            return await loop.run_in_executor(self._thread, do, KINDS[kind], given, body)
         waiting, own = self._waiting.total(), self._waiting[owner]
         if waiting >= MAX_WAITING or own >= MAX_WAITING_OF_ONE:
             raise Refused(
@@ -146,10 +139,15 @@ class Jobs:
         )
 
 
-def do(kind: Kind, given: Given, body: bytes) -> Answer:
+def is_small(body: bytes) -> bool:
+    """Whether a file can be read in a thread; a packed one may have any number of rows."""
+    return 0 < len(body) <= MAX_SMALL and not body.startswith((b"PK", b"PAR1"))
+
+
+def do(work: Callable[..., tuple[int, Any]], *given: Any) -> Answer:
     """The answer to a job, also to one that is refused."""
     try:
-        status, content = _KINDS[kind](given, body)
+        status, content = work(*given)
     except Exception as error:
         refused = refusal_of(error)
         status, content = refused.status, refused.content
@@ -157,17 +155,23 @@ def do(kind: Kind, given: Given, body: bytes) -> Answer:
 
 
 def _totals(given: Given, body: bytes) -> tuple[int, Any]:
-    now, how = datetime.fromisoformat(given["now"]), dict(given["how"])
+    now = datetime.fromisoformat(given["now"])
     with (
         Store(given["store"]) as store,
         Campaign.open(given["campaign"], store=store, clock=lambda: now) as campaign,
     ):
-        if given["kind"] == JSON:
-            del how["remember"]
-            found = _import_rows(campaign, body, how)
-        else:
-            form = FileForm.from_json(given["form"])
-            found = import_totals(campaign, body, form, most_rows=MAX_ROWS, **how)
+        return take_totals(campaign, given, body)
+
+
+def take_totals(campaign: Campaign, given: Given, body: bytes) -> tuple[int, Any]:
+    """Record a file, or rows in JSON, with a verdict for each row."""
+    how = dict(given["how"])
+    if given["kind"] == JSON:
+        del how["remember"]
+        found = _import_rows(campaign, body, how)
+    else:
+        form = FileForm.from_json(given["form"])
+        found = import_totals(campaign, body, form, most_rows=MAX_ROWS, **how)
     rows = [{**result._asdict(), "row": line} for line, result in found.rows]
     if found.written or how["dry_run"]:
         named = {"written": found.written, "ignored": found.ignored, "notes": found.notes}
@@ -230,11 +234,8 @@ def _history(given: Given, body: bytes) -> tuple[int, Any]:
 def _plan(given: Given, _: bytes) -> tuple[int, Any]:
     from latesum.planning import plan
 
-    how: dict[str, Any] = {"policies": POLICIES, "replications": REPLICATIONS}
-    if "history" in given:
-        how = {"replications": REGION_REPLICATIONS}
-        _objects(given["history"], "history")
-    return 200, plan(**given, **how, workers=1).to_json()
+    _objects(given.get("history", []), "history")
+    return 200, plan(**given, workers=1).to_json()
 
 
 def _forecast(given: Given, _: bytes) -> tuple[int, Any]:
@@ -247,7 +248,7 @@ def _forecast(given: Given, _: bytes) -> tuple[int, Any]:
     return 200, forecast(method, **given, rounds=rounds, seed=seed)._asdict()
 
 
-_KINDS: dict[Kind, Callable[[Given, bytes], tuple[int, Any]]] = {
+KINDS: dict[Kind, Callable[[Given, bytes], tuple[int, Any]]] = {
     "totals": _totals,
     "history": _history,
     "plan": _plan,
@@ -268,7 +269,7 @@ def main() -> None:
     logging.config.dictConfig(logging_config("error"))
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
-    answer = do(head["kind"], head["given"], sys.stdin.buffer.read())
+    answer = do(KINDS[head["kind"]], head["given"], sys.stdin.buffer.read())
     with answers:
         answers.write(f"{answer.status}\n{answer.content}")
 

@@ -146,7 +146,6 @@ OptionAnswer = model_of(
     "OptionAnswer",
     without="arm at sequence region",
     campaign=str,
-    winner=str | None,
     decided_at=datetime,
     begins=datetime | None,
     ends=datetime | None,

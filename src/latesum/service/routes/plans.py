@@ -17,6 +17,10 @@ from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
 
 #: Of a plan with a history: each day of it is simulated.
 _MAX_RUN = timedelta(days=731)
+#: Runs of each policy, of a plan with a history too, and the policies of one without: a verdict
+#: while someone waits. `latesum plan` tries more, more often.
+REPLICATIONS, HISTORY_REPLICATIONS = 100, 40
+POLICIES = ("unmix", "half test")
 router = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
 )
@@ -70,7 +74,10 @@ async def make_plan(question: PlanQuestion, campaigns: AllCampaigns, who: Who) -
         raise InvalidInput('late: say it in words, such as "2 days"; the service reads no files.')
     if question.history and parse_duration(question.run_for, "the run") > _MAX_RUN:
         raise InvalidInput("a plan with a history is for a run of two years at most.")
-    given = question.model_dump(exclude_none=True)
+    runs: dict[str, Any] = {"replications": REPLICATIONS, "policies": POLICIES}
+    if question.history:
+        runs = {"replications": HISTORY_REPLICATIONS}
+    given = {**question.model_dump(exclude_none=True), **runs}
     answer = await campaigns.jobs.run("plan", given, owner=who.id)
     return send(answer.content, answer.status)
 

@@ -10,7 +10,7 @@ from pydantic import create_model
 from latesum.files import FileForm
 from latesum.files.form import SAID
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.jobs import JSON
+from latesum.service.jobs import JSON, do, is_small, take_totals
 from latesum.service.models import (
     BulkAnswer,
     Record,
@@ -134,8 +134,14 @@ async def upload(
             "allow_out_of_range": allow_out_of_range,
         },
     }
+    workers, jobs = cached.campaigns.workers, cached.campaigns.jobs
     try:
-        answer = await cached.campaigns.jobs.run("totals", given, body, owner=who.id)
+        if is_small(body):
+            answer = await workers.run(
+                workers.uploads, do, take_totals, cached.campaign, given, body
+            )
+        else:
+            answer = await jobs.run("totals", given, body, owner=who.id)
     finally:
         cached.forget_status()
     return send(answer.content, answer.status)
