@@ -100,9 +100,9 @@ def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
             raise InvalidInput(text, field="bucket")
         row = Row(**row)
     bucket, rounds, total, status, shown, region, _ = row
-    for name, text in (("status", status), ("shown", shown), ("region", region)):
-        if text is not None and not isinstance(text, str):
-            raise InvalidInput(f"{name} is a text, not {shortened(repr(text))}.", field=name)
+    for name, given in (("status", status), ("shown", shown), ("region", region)):
+        if given is not None and not isinstance(given, str):
+            raise InvalidInput(f"{name} is a text, not {shortened(repr(given))}.", field=name)
     if rounds is None and total is None and status is None and shown is None:
         raise InvalidInput(
             "there is nothing to record: give rounds, a total or a status.", field="total"
