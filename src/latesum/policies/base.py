@@ -234,7 +234,10 @@ class Policy(ABC):
         """The same policy, knowing the same; what one learns later, the other does not know."""
         new = copy.copy(self)
         new._events, new._asked = self._events.copy(), None
-        new._go_back(self._memory())
+        new.rounds_played, learned, generator = self._memory()
+        if generator is not None:
+            new._rng = saving.generator_in(generator)
+        vars(new).update(learned)
         return new
 
     def replay(self, plays: Iterable[Play | Sequence[Any] | int]) -> Self:
@@ -361,5 +364,5 @@ class Policy(ABC):
     def _go_back(self, memory: tuple[int, Any, Any]) -> None:
         self.rounds_played, learned, generator = memory
         if generator is not None:
-            self._rng = saving.generator_in(generator)
+            self._rng.bit_generator.state = generator
         vars(self).update(saving.copied(learned))
