@@ -84,11 +84,7 @@ def measure_coverage(
 ) -> list[Coverage]:
     """The misses of policies on problems of the table, a row for each level.
 
-    Args:
-        cases: The policy (one of `POLICIES`), arms and delay of each.
-        replications: The runs of each.
-        seed: The same seed gives the same runs.
-        how: Where and how runs are made, as `latesum.experiments.engine.run` takes it.
+    A case is a policy (one of `POLICIES`), arms and a delay.
 
     >>> rows = measure_coverage([("flow, look-ahead", "2a", "uniform")], replications=3)
     >>> [row.missed for row in rows]

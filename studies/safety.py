@@ -90,13 +90,10 @@ def measure_safety(
     """Count the stuck runs of a policy over random problems, another one in every run.
 
     Args:
-        replications: The number of runs.
         policy: The policy as text; it is given the mean delay and nothing more of the delay.
         given: A factor on the mean delay that it is given; or "nothing".
         horizon: The rounds of a run, 200,000 without; the wide law draws its own.
-        seed: The same seed gives the same runs.
         law: One of `LAWS`, or a function that draws a problem, as "package.module:function".
-        how: Where and how runs are made, as `latesum.experiments.engine.run` takes it.
 
     >>> measure_safety(4, horizon=20_000).stuck
     0
@@ -164,11 +161,16 @@ def random_problem(rng: np.random.Generator) -> Problem:
     >>> random_problem(np.random.default_rng(1)).n_arms
     7
     """
+    means, kind, mean = _usual(rng)
+    return Problem(means, _delay(kind, mean))
+
+
+def _usual(rng: np.random.Generator) -> tuple[list[float], str, int]:
+    """Means, a kind of delay and its mean."""
     n_arms = int(rng.integers(2, 13))
     law = int(rng.integers(3))
     means = (0.1 * rng.random(n_arms)).tolist() if law == 2 else _means(law, n_arms, rng)
-    kind = DELAY_KINDS[rng.integers(len(DELAY_KINDS))]
-    return Problem(means, _delay(kind, int(rng.choice((10, 25, 50, 100)))))
+    return means, DELAY_KINDS[rng.integers(len(DELAY_KINDS))], int(rng.choice((10, 25, 50, 100)))
 
 
 def late_problem(rng: np.random.Generator) -> Problem:
@@ -177,10 +179,7 @@ def late_problem(rng: np.random.Generator) -> Problem:
     >>> sorted({delay.text for delay in late_problem(np.random.default_rng(1)).delays})
     ['uniform(0, 200)', 'uniform(0, 584)']
     """
-    n_arms = int(rng.integers(2, 13))
-    law = int(rng.integers(3))
-    means = (0.1 * rng.random(n_arms)).tolist() if law == 2 else _means(law, n_arms, rng)
-    kind, mean = DELAY_KINDS[rng.integers(len(DELAY_KINDS))], int(rng.choice((10, 25, 50, 100)))
+    means, kind, mean = _usual(rng)
     later = round(mean * _log_uniform(1.5, 3.0, rng))
     return Problem(means, [_delay(kind, later if m == max(means) else mean) for m in means])
 

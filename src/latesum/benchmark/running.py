@@ -110,12 +110,9 @@ def run_entry(
     """Run an entry and the reference on a suite.
 
     Args:
-        entry: The policy and its track.
-        suite_name: `core-1` or `random-1`.
         seed: A development seed, in place of the test seed of the entry.
         factor: On the mean delay that the policy is given.
         runs: Runs per cell, for a look; on `random-1` the first cells.
-        options: Where and how runs are made, as `latesum.experiments.run` takes them.
     """
     chosen = suite(suite_name)
     playable = [place for place, cell in enumerate(chosen.cells) if entry.can_play(cell)]

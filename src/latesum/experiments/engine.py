@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from latesum.experiments.results import AnySpec
 
 #: Runs are handed out, and kept, in chunks: few enough to cost nothing, small enough that little
-#: is lost with one and that a progress bar moves.
-_CHUNKS_PER_SPEC = 8
+#: is lost with one and that a progress bar moves. So many of a specification and in all, about.
+_CHUNKS_PER_SPEC, _CHUNKS = 8, 512
 _MAX_RUNS_PER_CHUNK = 100
 #: Seconds of compilation after which an estimate of the remaining time starts again.
 _LONG_COMPILATION = 0.5
@@ -142,10 +142,10 @@ def missing_chunks(
             for spec, _ in wanted.values():
                 store.forget(spec)
         missing = {spec: store.missing(spec, count) for spec, count in wanted.values()}
-    by_spec = []
+    runs = {spec: sum(end - first for first, end in ranges) for spec, ranges in missing.items()}
+    usual, by_spec = sum(runs.values()) // _CHUNKS, []
     for spec, ranges in missing.items():
-        runs = sum(end - first for first, end in ranges)
-        size = min(max(1, runs // _CHUNKS_PER_SPEC), _MAX_RUNS_PER_CHUNK)
+        size = min(max(1, runs[spec] // _CHUNKS_PER_SPEC, usual), _MAX_RUNS_PER_CHUNK)
         # The first run alone, since it says what the others cost.
         edges = [[first, *range(first + 1, end, size), end] for first, end in ranges]
         by_spec.append([Chunk(spec, *cut) for each in edges for cut in itertools.pairwise(each)])

@@ -46,11 +46,7 @@ class Reports:
 class Loop:
     """A policy in a world. It can be played on: what is not known yet is kept between calls.
 
-    Args:
-        world: Where it is played.
-        policy: What decides; it learns all that becomes known.
-        reports: When totals become known.
-        rng: The generator that missing and noisy reports are drawn from.
+    The policy learns all that becomes known; missing and noisy reports are drawn from `rng`.
     """
 
     def __init__(

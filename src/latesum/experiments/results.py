@@ -68,11 +68,8 @@ class Results:
     results of one specification; iterating gives those of each. They have `regrets`, one row per
     run and one column per checkpoint, and all that was `measured`.
 
-    Args:
-        specs: What was run.
-        rows: What was measured in the runs of each, one row per run.
-        base: A policy whose regret the others are divided by, or a problem by whose regret that of
-            the same policy is; see `ratio`.
+    `base` is a policy whose regret the others are divided by, or a problem by whose regret that of
+    the same policy is; see `ratio`.
 
     >>> from latesum import Problem, compare
     >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
@@ -251,10 +248,6 @@ class Results:
         """Write the table that `to_frame` makes; with `per="run"` also the regret at checkpoints.
 
         The file is there as a whole or not at all, and the same results give the same bytes.
-
-        Args:
-            path: The file.
-            per: What a row is, as for `to_frame`.
         """
         pq = require("pyarrow.parquet", "experiments")
         try:
@@ -309,10 +302,7 @@ class Results:
         """Mean regret over rounds with 95% bands, on logarithmic axes, one panel per problem.
 
         Every policy has one style in all panels. Where there are more problems than panels, the
-        figure says which it leaves out.
-
-        Args:
-            path: Where to write the figure; the ending of the name says in which format.
+        figure says which it leaves out. The ending of `path` says in which format it is written.
         """
         shown, left_out = self.problems[:MAX_PANELS], self.problems[MAX_PANELS:]
         columns = min(len(shown), 3 if len(shown) > 4 else 2)

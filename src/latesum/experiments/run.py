@@ -23,14 +23,9 @@ Integers = NDArray[np.int64]
 class Run:
     """The blocks that were played, and the regret after any number of rounds.
 
-    Args:
-        problem: What was played, with its arms as this run met them.
-        arms: The arm of every block.
-        rounds: The rounds of every block.
-        plays: The blocks with the totals that were reported; None if nothing is known but the arms.
-        policy: The policy as it was at the end; None if it has attributed feedback.
-        spec: What the run was made from; None if it was made otherwise.
-        number: Which run of it this is.
+    `problem` has its arms as this run met them; `arms` and `rounds` are those of every block;
+    `plays` has their totals too and is None where these are not known; `policy` is as it was at the
+    end, None if it has attributed feedback; `spec` and `number` say what the run was made from.
     """
 
     def __init__(

@@ -42,10 +42,7 @@ _ABANDONED_AFTER = 3600.0
 
 
 class RunStore:
-    """A folder of results.
-
-    Args:
-        folder: Where; it is made if it is not there.
+    """A folder of results; it is made if it is not there.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()

@@ -366,11 +366,8 @@ def run_sweep(
     """Run what is missing of an experiment, merge its tables, and return all of it.
 
     Args:
-        experiment: What to run, such as `load` gives.
-        folder: Where results are kept.
         source: The file that the experiment comes from. Two files of one name do not share tables.
         tables: The folder for the tables, within `folder`; that of the experiment's name without.
-        how: Where and how runs are made, as `latesum.experiments.engine.run` takes it.
 
     >>> import tempfile
     >>> experiment = Experiment(
