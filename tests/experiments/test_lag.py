@@ -89,5 +89,5 @@ def test_the_copy_that_decides_again_is_as_good_as_a_new_one(name, reports, monk
     setting = RunSpec(PROBLEM, PolicySpec.parse(name), 1_000, reports=Reports(*reports))
     kept = setting.run(1).plays
     forgetful = property(lambda self: None, lambda self, value: None)
-    monkeypatch.setattr(loop._LateFeed, "_deciding", forgetful, raising=False)
+    monkeypatch.setattr(loop.LateLoop, "_deciding", forgetful, raising=False)
     assert setting.run(1).plays == kept

@@ -7,7 +7,7 @@ import pytest
 
 from latesum import ODAAF, Beta, Flow, Problem
 from latesum.experiments import RunSpec
-from latesum.experiments.loop import Loop, Reports
+from latesum.experiments.loop import LateLoop, Loop, Reports
 from latesum.policies import PolicySpec
 from latesum.simulation import Reporting
 
@@ -54,7 +54,7 @@ def test_a_run_is_played_on(text, reports):
 def test_late_totals_are_told_when_they_are_known():
     world = TWO_ARMS.start(rng=np.random.default_rng(1))
     policy = ODAAF(2, 20_000, mean_delay=50)
-    loop = Loop(world, policy, Reports(100, lag=250))
+    loop = LateLoop(world, policy, Reports(100, lag=250))
     loop.play(10_000)
     assert policy.rounds_played == 9_600  # at the last decision, after round 9,900
 

@@ -1,7 +1,7 @@
 """The loop of a simulated run: a policy asks for a block, the world plays it, its total is told.
 
-`Reports` says when totals become known. Between the policy and the loop stands a feed, which
-decides on what is known by then and for how long, and takes in what was played.
+`Reports` says when totals become known. Where that is late, `LateLoop` decides on what is known by
+then, and tells the policy what was played once it is final.
 """
 
 from __future__ import annotations
@@ -44,28 +44,19 @@ class Reports:
 
 
 class Loop:
-    """A policy in a world. It can be played on: what is not known yet is kept between calls.
+    """A policy in a world: ask for a block, play it, tell its total.
 
-    The policy learns all that becomes known; missing and noisy reports are drawn from `rng`.
+    Totals are known when their block or bucket is over, so nothing changes within a block.
     """
 
-    def __init__(
-        self,
-        world: World,
-        policy: Policy,
-        reports: Reports = Reports(),  # noqa: B008 - frozen
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> None:
-        self._world = world
-        late = reports.lag or reports.reporting is not None
-        self._feed: _Feed | _LateFeed = (
-            _LateFeed(policy, reports, rng) if late else _Feed(policy, reports.bucket)
-        )
+    def __init__(self, world: World, policy: Policy, bucket: int = 1) -> None:
+        self._world, self._policy, self._bucket = world, policy, bucket
         self.rounds_played = 0
 
     def play(self, until: int) -> list[Play]:
         """Play until this many rounds have been played in all; the last block may be cut short.
+
+        It can be played on: what is not known yet is kept between calls.
 
         >>> from latesum import ODAAF, Problem
         >>> world = Problem([0.5, 0.6], "constant(2)").start(rng=np.random.default_rng(1))
@@ -73,31 +64,24 @@ class Loop:
         >>> [play.rounds for play in loop.play(400)], [play.rounds for play in loop.play(500)]
         ([274, 126], [100])
         """
-        world, feed, plays = self._world, self._feed, []
+        plays = []
         while (left := until - self.rounds_played) > 0:
-            block = feed.ask(left)
-            total = world.play(block.arm, block.rounds)
-            play = Play(block.arm, block.rounds, total, block.purpose, block.number)
-            feed.tell(play)
+            arm, rounds, purpose, number, _ = self._ask(left)
+            play = Play(arm, rounds, self._world.play(arm, rounds), purpose, number)
+            self.rounds_played += rounds
+            self._tell(play)
             plays.append(play)
-            self.rounds_played += block.rounds
         return plays
 
-
-class _Feed:
-    """Totals are known when their block or bucket is over, so nothing changes within a block."""
-
-    def __init__(self, policy: Policy, bucket: int) -> None:
-        self._policy, self._bucket = policy, bucket
-
-    def ask(self, left: int) -> Block:
+    def _ask(self, left: int) -> Block:
+        """The next block, in whole buckets or in segments that the policy asks for."""
         block = self._policy.ask()
         buckets = -(-block.rounds // self._bucket)
         if block.segment is not None:
             buckets = min(buckets, max(1, block.segment // self._bucket))
         return block._replace(rounds=min(buckets * self._bucket, left))
 
-    def tell(self, play: Play) -> None:
+    def _tell(self, play: Play) -> None:
         self._policy.tell(*play)
 
 
@@ -110,39 +94,45 @@ class _Report(NamedTuple):
     final_at: int
 
 
-class _LateFeed:
-    """One bucket at a time, or a block; what is not known yet is reported to a copy, as pending.
+class LateLoop(Loop):
+    """The same where totals become known late, or are poorly reported.
 
-    A total that is missing forever becomes an override in the end: it was played, and nothing will
-    be learned from it.
+    One bucket is played at a time, or a block; what is not known yet is reported to a copy of the
+    policy, as pending. A total that is missing forever becomes an override in the end: it was
+    played, and nothing will be learned from it. Missing and noisy reports are drawn from `rng`.
     """
 
-    def __init__(self, policy: Policy, reports: Reports, rng: np.random.Generator | None) -> None:
-        self._policy = policy
-        self._bucket, self._lag = reports.bucket, reports.lag
+    def __init__(
+        self,
+        world: World,
+        policy: Policy,
+        reports: Reports,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        super().__init__(world, policy, reports.bucket)
+        self._lag = reports.lag
         self._reporting = reports.reporting or Reporting()
         self._rng = rng or np.random.default_rng(0)  # an exact report draws nothing
-        self._now = 0
         self._waiting: list[Play] = []  # played, and in no report yet
         self._reports: deque[_Report] = deque()
         #: The copy that decided last, up to date: it decides again unless a total became known.
         self._deciding: Policy | None = None
 
-    def ask(self, left: int) -> Block:
+    def _ask(self, left: int) -> Block:
         block = self._decide()
         if self._bucket > 1:
             return block._replace(rounds=min(self._bucket, left))
         rounds = block.rounds if block.segment is None else min(block.rounds, block.segment)
         # Segments of one block bring no decision: each would cut the next one.
         news = (each.known_at for each in self._reports if each.play.number != block.number)
-        wait = next((at - self._now for at in news if at > self._now), None)
+        wait = next((at - self.rounds_played for at in news if at > self.rounds_played), None)
         if wait is not None:
             waits = block.purpose == "bridge" and rounds == 1  # for something to become known
             rounds = wait if waits else min(rounds, wait)
         return block._replace(rounds=min(rounds, left))
 
     def _decide(self) -> Block:
-        now = self._now
+        now = self.rounds_played
         while self._reports and self._reports[0].final_at <= now:
             play = self._reports.popleft().play
             purpose = "override" if play.total is None else play.purpose
@@ -164,13 +154,12 @@ class _LateFeed:
             self._deciding = deciding
         return deciding.ask()
 
-    def tell(self, play: Play) -> None:
-        self._now += play.rounds
+    def _tell(self, play: Play) -> None:
         self._waiting.append(play)
         if self._deciding is not None:
             self._deciding.tell(*play._replace(total=None))
         if len(self._waiting) == self._reporting.together:
-            known_at = self._now + self._lag
+            known_at = self.rounds_played + self._lag
             final_at = known_at + self._reporting.final_after * self._bucket
             for each in _as_reported(self._waiting, self._reporting):
                 self._reports.append(self._report(each, known_at, final_at))

@@ -23,7 +23,7 @@ from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._plugins import Registry
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
-from latesum.experiments.loop import Loop, Reports
+from latesum.experiments.loop import LateLoop, Loop, Reports
 from latesum.experiments.run import Run
 from latesum.policies import Policy, PolicySpec
 from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reporting, Reward
@@ -276,8 +276,9 @@ class RunSpec:
             arm: Any = status_quo
             before = [(arm, each, world.play(arm, each)) for each in rounds]
             playing = policy.fresh(rng=own, history=before)
-        noise = None if self.reports.reporting is None else self._rng(number, REPORTS)
-        loop = Loop(world, playing, self.reports, rng=noise)
+        loop = Loop(world, playing, self.reports.bucket)
+        if self.reports.lag or self.reports.reporting is not None:
+            loop = LateLoop(world, playing, self.reports, self._rng(number, REPORTS))
         plays = loop.play(self.horizon)
         if until is not None:
             plays += loop.play(until)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from latesum.experiments.loop import Loop, Reports
+from latesum.experiments.loop import Loop
 from latesum.markets import MarketConfig, RegionRow, summarize
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
@@ -134,7 +134,7 @@ class _PolicyRest:
             world.play(play.arm, play.rounds)
             visits[play.arm] += play.arm != last
             last = play.arm
-        loop = Loop(world, policy, Reports(self._rounds))
+        loop = Loop(world, policy, self._rounds)
         for bucket in range(1, self._buckets + 1):
             for play in loop.play(bucket * self._rounds):
                 visits[play.arm] += play.arm != last
