@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,8 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput
 from latesum.simulation.market import Demand
 
-Floats = NDArray[np.float64]
-
 #: Regions are drawn among this many of the largest states or stations.
 _LARGEST = 20
-
-
-class _Series(NamedTuple):
-    values: Floats  # days x series
-    holidays: NDArray[np.bool_]
 
 
 def births(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
@@ -52,7 +45,7 @@ def deaths(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
     return _window(_deaths(), rng, buckets, regions)
 
 
-def _window(series: _Series, rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+def _window(series: Demand, rng: np.random.Generator, buckets: int, regions: int) -> Demand:
     days, count = series.values.shape
     if buckets > days:
         raise InvalidInput(f"this series has {days} days, and {buckets} are wanted.")
@@ -90,40 +83,40 @@ def _holidays(dates: Any) -> NDArray[np.bool_]:
 
 
 @functools.cache
-def _births() -> _Series:
+def _births() -> Demand:
     data = _data("mosaicData", "Birthdays")
     table = data.pivot_table(index="date", columns="state", values="births", aggfunc="sum")
     largest = table.sum().sort_values(ascending=False).index[:_LARGEST]
-    return _Series(table[largest].fillna(0).to_numpy(float), _holidays(table.index))
+    return Demand(table[largest].fillna(0).to_numpy(float), _holidays(table.index))
 
 
 @functools.cache
-def _flights() -> _Series:
+def _flights() -> Demand:
     data = _data("nycflights13", "flights")
     keys = ["year", "month", "day"]
     table = data.pivot_table(index=keys, columns="origin", values="flight", aggfunc="count")
     pandas = importlib.import_module("pandas")
     dates = pandas.to_datetime(table.index.to_frame()[keys])
-    return _Series(table.fillna(0).to_numpy(float), _holidays(dates))
+    return Demand(table.fillna(0).to_numpy(float), _holidays(dates))
 
 
 @functools.cache
-def _chicago() -> _Series:
+def _chicago() -> Demand:
     data = _data("modeldata", "Chicago")
     first = ["ridership"]
     stations = [name for name in data.columns[2:] if name[0].isupper()]
     stations = [name for name in stations if data[name].min() >= 0][:_LARGEST]
-    return _Series(data[first + stations].to_numpy(float), _holidays(data["date"]))
+    return Demand(data[first + stations].to_numpy(float), _holidays(data["date"]))
 
 
 @functools.cache
-def _bank_calls() -> _Series:
+def _bank_calls() -> Demand:
     data = _data("fpp3", "bank_calls")
     table = data.groupby(data["DateTime"].str[:10])["Calls"].sum()
-    return _Series(table.to_numpy(float)[:, None], _holidays(table.index))
+    return Demand(table.to_numpy(float)[:, None], _holidays(table.index))
 
 
 @functools.cache
-def _deaths() -> _Series:
+def _deaths() -> Demand:
     values = _data("dslabs", "pr_death_counts")["deaths"].to_numpy(float)
-    return _Series(values[:, None], np.zeros(len(values), dtype=bool))
+    return Demand(values[:, None], np.zeros(len(values), dtype=bool))

@@ -161,7 +161,10 @@ class MarketRow(NamedTuple):
     """How a policy did in a world.
 
     Args:
-        cell: The policy and the world.
+        table: The table that it is in.
+        world: The name of the world.
+        policy: What the policy is called.
+        goal: The largest share of an equal split's regret that it may have.
         runs: The number of runs.
         of_split: Its regret, over that of an equal split.
         error: The standard error of that.
@@ -174,7 +177,10 @@ class MarketRow(NamedTuple):
         named_wrongly: The share of runs in which it was worse than the best by more than 2%.
     """
 
-    cell: Cell
+    table: str
+    world: str
+    policy: str
+    goal: float | None
     runs: int
     of_split: float
     error: float
@@ -189,55 +195,34 @@ class MarketRow(NamedTuple):
     @property
     def holds(self) -> bool:
         """Whether its regret is no larger than it may be."""
-        return self.cell.goal is None or self.of_split <= self.cell.goal
+        return self.goal is None or self.of_split <= self.goal
 
     def texts(self) -> list[str]:
-        """In the order of `COLUMNS`."""
-        model = not np.isnan(self.coverage)
-        goal = "" if self.cell.goal is None else f"{self.cell.goal:.3g}"
-        return [
-            self.cell.world,
-            self.cell.name,
-            f"{self.of_split:.3f}",
-            f"{self.error:.3f}",
-            f"{self.worst:.1%}",
-            f"{self.ends_best:.0%}",
-            f"{self.ends_within:.0%}",
-            f"{self.coverage:.0%}" if model else "",
-            f"{self.wrong_signs:.1%}" if model else "",
-            f"{self.named:.0%}" if model else "",
-            f"{self.named_wrongly:.1%}" if model else "",
-            f"{self.runs}",
-            goal if self.holds else f"{goal} MISSED",
+        """In the order of `COLUMNS`; empty where there is no value."""
+        values = [getattr(self, field) for field, _ in COLUMNS.values()]
+        texts = [
+            "" if value is None or value != value else format(value, form)
+            for value, (_, form) in zip(values, COLUMNS.values(), strict=True)
         ]
-
-    def values(self) -> dict[str, object]:
-        """For a file of values."""
-        cell = self.cell
-        return {
-            "table": cell.table,
-            "world": cell.world,
-            "policy": cell.name,
-            "goal": cell.goal,
-            **dict(zip(self._fields[1:], self[1:], strict=True)),
-        }
+        return texts if self.holds else [*texts[:-1], f"{texts[-1]} MISSED"]
 
 
-COLUMNS = (
-    "world",
-    "policy",
-    "of split",
-    "± s.e.",
-    "worst 1%",
-    "ends on best",
-    "within 2%",
-    "90% coverage",
-    "wrong signs",
-    "winner",
-    "wrong winner",
-    "runs",
-    "goal",
-)
+#: The columns of a printed table: the field of a row, and its format.
+COLUMNS = {
+    "world": ("world", ""),
+    "policy": ("policy", ""),
+    "of split": ("of_split", ".3f"),
+    "± s.e.": ("error", ".3f"),
+    "worst 1%": ("worst", ".1%"),
+    "ends on best": ("ends_best", ".0%"),
+    "within 2%": ("ends_within", ".0%"),
+    "90% coverage": ("coverage", ".0%"),
+    "wrong signs": ("wrong_signs", ".1%"),
+    "winner": ("named", ".0%"),
+    "wrong winner": ("named_wrongly", ".1%"),
+    "runs": ("runs", ""),
+    "goal": ("goal", ".3g"),
+}
 
 
 def run_markets(
@@ -293,7 +278,10 @@ def row_of(cell: Cell, measured: Rows) -> MarketRow:
     error = float(np.std(lost - ratio * split) / split.mean() / np.sqrt(len(lost)))
     bounds, named = measured["intervals"].mean(axis=0), measured["named"]
     return MarketRow(
-        cell,
+        cell.table,
+        cell.world,
+        cell.name,
+        cell.goal,
         len(lost),
         ratio,
         error,
@@ -323,10 +311,10 @@ def main() -> bool:
             seed=asked.seed,
             **how,
         )
-    for name, group in groupby(rows, key=lambda row: row.cell.table):
-        show(name.capitalize(), COLUMNS, (row.texts() for row in group))
+    for name, group in groupby(rows, key=lambda row: row.table):
+        show(name.capitalize(), list(COLUMNS), (row.texts() for row in group))
     print("Of split: the regret over that of an equal split.")
-    keep(asked.out / "markets.csv", (row.values() for row in rows), ("table", "world", "policy"))
+    keep(asked.out / "markets.csv", (row._asdict() for row in rows), ("table", "world", "policy"))
     return all(row.holds for row in rows)
 
 

@@ -138,21 +138,34 @@ def test_after_the_horizon_the_best_mean_is_shown():
     assert {(choice.option, choice.purpose) for choice in choices.values()} == {("new", "best")}
 
 
-def test_a_report_lag_makes_the_sweep_longer():
-    settings = MarketConfig(OPTIONS, 90, delay=DelayPrior(2.0), report_lag=6)
-    assert (settings.period_length, settings.sweep) == (4, 3 + 1)
-    short = dataclasses.replace(settings, report_lag=3)  # the first day of the last dwell is known
-    assert short.sweep == 3
-    assert dataclasses.replace(settings, report_lag=4).sweep == 4
+@pytest.mark.parametrize(
+    ("delay", "report_lag", "period", "sweep"),
+    [
+        (2.0, 6, 4, 3 + 1),
+        (2.0, 4, 4, 3 + 1),
+        (2.0, 3, 4, 3),  # the first day of the last period is known
+        (2.00002, 0, 4, 3),  # the law of a delay in whole rounds, where two buckets are meant
+        (2.1, 0, 5, 3),
+    ],
+)
+def test_the_period_follows_the_delay_and_the_sweep_the_report_lag(
+    delay, report_lag, period, sweep
+):
+    settings = MarketConfig(OPTIONS, 90, delay=DelayPrior(delay), report_lag=report_lag)
+    assert (settings.period_length, settings.sweep) == (period, sweep)
 
 
-def test_barred_options_are_not_shown():
-    settings, rows = made(days=0)
-    choices = decide(rows, 0, settings, barred={"*": ["old"], "north": ["new"]})
-    assert choices["north"].option == "bold"
-    assert "old" not in {choice.option for choice in choices.values()}
+def test_barred_options_are_neither_swept_nor_drawn():
+    settings, rows = made()
+    past = [row for row in rows if row.bucket < 0]
+    swept = decide(past, 0, settings, barred={"*": ["old"], "north": ["new"]})
+    assert swept["north"].option == "bold"
+    assert "old" not in {choice.option for choice in swept.values()}
     with pytest.raises(InvalidInput, match="all options of region 'north' are barred"):
-        decide(rows, 0, settings, barred={"north": OPTIONS})
+        decide(past, 0, settings, barred={"north": OPTIONS})
+    assert {choice.option for choice in decide(rows, 40, settings).values()} == {"new"}
+    drawn = decide(rows, 40, settings, barred={"*": ["new"]})
+    assert "new" not in {choice.option for choice in drawn.values()}
 
 
 def test_the_effects_are_found_and_a_winner_is_named():
@@ -190,7 +203,7 @@ def test_an_outlier_is_marked():
     assert summarize(odd, 40, holiday).outliers.get(("east", 20), 0.0) < outliers["east", 20]
 
 
-def test_a_wild_level_is_warned_of():
+def test_a_wild_level_and_too_few_rows_are_warned_of():
     rng = np.random.default_rng(4)
     settings = MarketConfig(OPTIONS, 90, status_quo="old", rounds_known=False)
     level = np.cumsum(0.12 * rng.standard_normal(70))
@@ -204,14 +217,10 @@ def test_a_wild_level_is_warned_of():
         )
         for day in range(-30, 40)
     ]
+    assert "Fewer than 14 totals" in summarize(rows[:8], -12, settings).warnings[0]
     warnings = " ".join(summarize(rows, 40, settings).warnings)
     assert "Demand changes by" in warnings
     assert "Record the visitors, or use regions" in warnings
-
-
-def test_too_few_rows_are_warned_of():
-    settings, rows = made(days=0)
-    assert "Fewer than 14 totals" in summarize(rows[:8], -12, settings).warnings[0]
 
 
 def test_hours_have_a_pattern_of_hours_and_weekdays():
@@ -362,19 +371,12 @@ def test_effects_that_change_are_warned_of():
     assert "effects seem to change" not in " ".join(summarize(changes, 80, told).warnings)
 
 
-def test_a_delay_a_little_longer_than_whole_buckets_needs_no_bucket_more():
-    """The law of a delay in whole rounds has a mean of 2.00002 buckets where two are meant."""
-    settings = MarketConfig(OPTIONS, 90, delay=DelayPrior(2.00002))
-    assert settings.period_length == 4
-    assert dataclasses.replace(settings, delay=DelayPrior(2.1)).period_length == 5
-
-
 def test_the_sweep_leaves_out_what_the_history_has_shown_where_it_is_shorter_without():
     settings, rows = made(regions=("",), days=0)
     dwell = settings.period_length
     shown = [decide(rows, number * dwell, settings)[""] for number in range(3)]
     assert {each.option for each in shown[:2]} == {"new", "bold"}
-    assert [each.purpose for each in shown] == ["sweep", "sweep", "draw"]
+    assert [each.purpose == "sweep" for each in shown] == [True, True, False]
     short = [row for row in rows if row.bucket >= -13]  # too short to know an option by
     assert {decide(short, number * dwell, settings)[""].option for number in range(3)} == set(
         OPTIONS
@@ -383,7 +385,7 @@ def test_the_sweep_leaves_out_what_the_history_has_shown_where_it_is_shorter_wit
     assert len({each.option for each in decide(past, 0, several).values()}) == 3
     two, past = made(regions=REGIONS[:2], days=0)
     assert {each.option for each in decide(past, 0, two).values()} == {"new", "bold"}
-    assert {each.purpose for each in decide(past, dwell, two).values()} == {"draw"}
+    assert "sweep" not in {each.purpose for each in decide(past, dwell, two).values()}
 
 
 def test_the_largest_region_has_the_first_option_of_the_order():
@@ -399,15 +401,6 @@ def test_the_largest_region_has_the_first_option_of_the_order():
     order = np.random.default_rng([settings.seed, 0]).permutation(len(OPTIONS))
     tried = [OPTIONS[place] for place in order if OPTIONS[place] != "old"]
     assert one["south"].option in (OPTIONS[order[0]], tried[0])
-
-
-def test_a_barred_option_is_not_drawn_although_it_looks_best():
-    settings, rows = made()
-    free = decide(rows, 40, settings)
-    assert {choice.option for choice in free.values()} == {"new"}
-    barred = decide(rows, 40, settings, barred={"*": ["new"]})
-    assert {choice.purpose for choice in barred.values()} == {"draw"}
-    assert "new" not in {choice.option for choice in barred.values()}
 
 
 def shown_late(times, days, *, effect=0.15, gift_from=6):

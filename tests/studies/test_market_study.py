@@ -7,35 +7,27 @@ import market_demand
 from latesum import InvalidInput
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.simulation.market import Market
-from market_study import CELLS, WORLDS, Cell, main, row_of, run_markets
+from market_study import CELLS, Cell, main, row_of, run_markets
 
 SHORT = Market(buckets=35, regions=2, sales=2_000, effects=0.3)
 
 
-def test_the_study_has_every_world_and_resumes(tmp_path, monkeypatch):
-    assert set(WORLDS) == set("ABDEFG")
-    cell = Cell("worlds", "short", SHORT, "half-time-test", 0.01)
-    monkeypatch.setitem(CELLS, "worlds", [cell])
-    rows = run_markets(["worlds"], replications=3, seed=1, store=tmp_path)
-    again = run_markets(["worlds"], replications=3, seed=1, store=tmp_path)
-    assert rows == again
-    assert rows[0].runs == 3
-    assert not rows[0].holds
-    assert rows[0].texts()[-1] == "0.01 MISSED"
-
-
 def test_a_row_says_what_was_measured():
-    cell = Cell("worlds", "w", SHORT)
+    cell = Cell("worlds", "w", SHORT, goal=0.1)
     nan = np.nan
     row = row_of(
         cell,
         {
-            "lost": np.array([0.01, 0.03]), "lost_by_split": np.array([0.1, 0.1]),
-            "intervals": np.array([[1, 1, 0], [0.5, 1, 0.5]]), "within": np.array([0.0, 0.05]),
-            "ended_on_best": np.array([True, False]), "named": np.array([[12, 0.05], [nan, nan]]),
+            "lost": np.array([0.01, 0.03]),
+            "lost_by_split": np.array([0.1, 0.1]),
+            "intervals": np.array([[1, 1, 0], [0.5, 1, 0.5]]),
+            "within": np.array([0.0, 0.05]),
+            "ended_on_best": np.array([True, False]),
+            "named": np.array([[12, 0.05], [nan, nan]]),
         },
-    )  # fmt: skip
+    )
     assert row.of_split == pytest.approx(0.2)
+    assert row.texts()[-1] == "0.1 MISSED"
     assert (row.coverage, row.wrong_signs, row.ends_best) == (0.75, 0.25, 0.5)
     assert (row.ends_within, row.named, row.named_wrongly) == (0.5, 0.5, 0.5)
 
@@ -57,7 +49,7 @@ def test_some_worlds_and_policies_of_a_table_are_run_by_themselves():
     rows = run_markets(
         ["worlds"], worlds=["F", "A"], policies=["geo-test", "half-time-test"], replications=1
     )
-    assert [(row.cell.world, row.cell.name, row.runs) for row in rows] == [
+    assert [(row.world, row.policy, row.runs) for row in rows] == [
         ("A", "half-time-test", 1),
         ("A", "geo-test", 1),
         ("F", "half-time-test", 1),
@@ -70,28 +62,17 @@ def test_some_worlds_and_policies_of_a_table_are_run_by_themselves():
         run_markets(["worlds", "late options"], worlds=[late], policies=["flow"], replications=1)
 
 
-@pytest.mark.parametrize(("goal", "holds"), [(5.0, True), (0.001, False)])
-def test_the_study_prints_tables_and_says_whether_goals_are_met(
-    capsys, tmp_path, monkeypatch, goal, holds
-):
-    cells = [
-        Cell("worlds", "short", SHORT, goal=goal),
-        Cell("worlds", "short", SHORT, "half-time-test"),
-    ]
-    monkeypatch.setitem(CELLS, "worlds", cells)
-    monkeypatch.setattr(
-        "sys.argv",
-        ["market_study", "worlds", "--replications", "2", "--workers", "1", "--out", str(tmp_path)],
-    )
-    assert main() is holds
-    out = capsys.readouterr().out
-    assert "Worlds" in out
+def test_the_study_resumes_and_says_whether_goals_are_met(capsys, tmp_path, monkeypatch):
+    cells = [Cell("worlds", "short", SHORT, "half-time-test", goal) for goal in (5.0, 0.001)]
+    command = ["market_study", "worlds", "--replications", "2", "--workers", "1", "--out"]
+    monkeypatch.setattr("sys.argv", [*command, str(tmp_path)])
+    printed = []
+    for cell in (*cells, cells[1]):
+        monkeypatch.setitem(CELLS, "worlds", [cell])
+        assert main() is (cell.goal == 5.0)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] != printed[1] == printed[2]
     assert "half-time-test" in (tmp_path / "markets.csv").read_text(encoding="utf-8")
-    assert main() is holds
-    assert capsys.readouterr().out == out
-
-
-def test_a_table_that_does_not_exist_is_refused(monkeypatch):
     monkeypatch.setattr("sys.argv", ["market_study", "wrlds"])
     with pytest.raises(InvalidInput, match="did you mean 'worlds'"):
         main()

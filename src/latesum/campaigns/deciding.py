@@ -418,11 +418,11 @@ def say_late(late: LateOption, every: str) -> str:
 
     >>> from latesum.markets import LateOption
     >>> say_late(LateOption("A gift", 2.13, 6, 0.12), "day")[:60]
-    "'A gift' seems about 2.1 times as late as the others; whethe"
+    "'A gift' may be about 2.1 times as late as the others; whethe"
     """
     more = counted(late.buckets, "more bucket" if every == "number" else f"more {every}")
     return (
-        f"{late.option!r} seems about {late.times:.2g} times as late as the others; whether it is "
+        f"{late.option!r} may be about {late.times:.2g} times as late as the others; whether it is "
         f"late or worse cannot be told before it is shown for {more} in a row (probability that it "
         f"is late and the best: {late.chance:.0%})."
     )
@@ -435,7 +435,7 @@ def _reason(choice: RegionChoice, config: CampaignConfig, first: int) -> str:
     if choice.purpose == "continue":
         return f"{option} goes on until {until}, when it is decided again."
     if choice.late is not None:
-        return f"{option} goes on until {until}: {say_late(choice.late, config.buckets.every)}"
+        return f"{option} until {until}: {say_late(choice.late, config.buckets.every)}"
     chance = "" if math.isnan(choice.chance) else f" ({choice.chance:.0%} by what is known)"
     if choice.purpose == "best":
         return f"{option}, which looks best{chance}; the planned time is over."

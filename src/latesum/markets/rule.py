@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum.markets.config import MarketConfig
-from latesum.markets.model import Posterior, moments, root_of
+from latesum.markets.model import Posterior, root_of
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.search import FIRST_SEARCH, posterior
 
@@ -24,13 +25,13 @@ Floats = NDArray[np.float64]
 
 #: How much of the uncertainty is drawn from.
 KAPPA = 0.5
-#: A visit goes on, and people hear of it, from this probability on that the option is late and
-#: best, ...
-LATE_AND_BEST = 0.05
-#: ... until it has lasted for this many of its delays.
+#: An option has to be shown for this many of its delays in a row before it is known to be late.
 _DELAYS_NEEDED = 4.0
-#: The longest delay counts among explanations of this weight.
-_COUNTS = 0.01
+#: What an option that may be late and better would gain counts by this: it is shown for all of that
+#: time only if it goes on looking late, and no longer than until it is refuted otherwise.
+_ENDS_EARLY = 1.5
+#: People hear of an option from this probability on that it is late and the best.
+LATE_AND_BEST = 0.05
 #: Draws of the probability that an option is the best.
 _DRAWS = 2000
 #: The children of a market's seed.
@@ -60,12 +61,12 @@ class RegionChoice(NamedTuple):
     Args:
         option: Its name.
         purpose: "sweep" tries every option once; "draw" was drawn because it may be best; "late"
-            goes on because it may be best, and only late; "continue" goes on with what began
-            before; "best" has the highest mean, after the horizon.
+            may be the best and only late, which is worth finding out; "continue" goes on with what
+            began before; "best" has the highest mean, after the horizon.
         until: The bucket in which it is decided again.
         chance: How probable it is that this option is the region's best; NaN where no fit was
             needed.
-        late: Why it goes on, where that is because it may be late.
+        late: Where its purpose is that, how late it may be.
     """
 
     option: str
@@ -243,27 +244,23 @@ def _choose(
     may: NDArray[np.bool_],
     chances: bool,
 ) -> RegionChoice:
-    """The best option of a draw; or the present one, while it may be the best and late."""
-    means, covariances = found.components(region)
-    mean, _ = moments(found.weights, means, covariances)
+    """The best option of a draw; or one that may be late, where finding out is worth it."""
+    mean, covariance = found.effects(region)
     remaining = max(0, config.horizon - bucket)
     fading = min(1.0, math.sqrt(remaining / (config.horizon / 2)))
     name = zlib.crc32(config.regions[region].encode())  # that the order of regions means nothing
     rng = np.random.default_rng([config.seed, _CHOICES, bucket, name])
-    normals = rng.standard_normal(len(mean))
-    drawn = int(np.searchsorted(np.cumsum(found.weights[:-1]), rng.random(), side="right"))
-    draw = means[drawn] + KAPPA * (root_of(covariances[drawn]) @ normals)
-    value = mean + fading * (draw - mean)
+    value = mean + fading * KAPPA * (root_of(covariance) @ rng.standard_normal(len(mean)))
     option = int(np.argmax(np.where(may, value, -np.inf)))
     purpose: Literal["draw", "late", "best"] = "draw" if remaining else "best"
-    late = None
-    if panel.end > panel.first and remaining > config.period_length:
-        current = int(np.argmax(panel.shares[-1, region]))
-        if may[current] and current != option:
-            best = means[:, current] >= means[:, may].max(axis=1)
-            late = may_be_late(found, current, config, _visit(panel, region, current), best)
-        if late is not None:
-            option, purpose = current, "late"
+    late, most = None, 0.0
+    if len(panel.shares) and remaining > config.period_length:
+        for tried, seen, gain, loss in _not_leading(found, config, may, region):
+            missing = seen.buckets - max(runs_of(panel, tried))
+            worth = _ENDS_EARLY * gain * (remaining - missing) - loss * missing
+            if missing > 0 and worth > most:
+                left = seen.buckets - _visit(panel, region, tried)
+                option, purpose, late, most = tried, "late", seen._replace(buckets=left), worth
     chance = math.nan
     if chances:
         rng = np.random.default_rng([config.seed, _CHANCES, bucket, name])
@@ -272,35 +269,56 @@ def _choose(
     return RegionChoice(config.options[option], purpose, 0, chance, late)
 
 
-def may_be_late(
-    found: Posterior,
-    option: int,
-    config: MarketConfig,
-    visit: int,
-    among: NDArray[np.bool_] | bool = True,
-    least: float = LATE_AND_BEST,
-) -> LateOption | None:
-    """An option that may be late, if that is likely and it was not shown for long enough to tell.
+def _not_leading(
+    found: Posterior, config: MarketConfig, may: NDArray[np.bool_], region: int | None = None
+) -> Iterator[tuple[int, LateOption, float, float]]:
+    """The options that do not lead, as ones that may be late: what each may gain, and its loss.
 
-    Args:
-        found: The posterior.
-        option: The option, by its position.
-        config: The market's.
-        visit: For how many buckets in a row it has been shown.
-        among: The explanations that count, such as those by which it is the best.
-        least: The least probability.
+    Both are expected, per bucket (log), against the leader: the gain if the option is late and
+    better. In a region, or in all regions together.
+    """
+    means, covariances = found.components(region)
+    leader = int(np.argmax(np.where(may, found.weights @ means, -np.inf)))
+    for option in np.flatnonzero(may).tolist():
+        if option == leader:
+            continue
+        seen, weights = may_be_late(found, option, config)
+        contrast = np.eye(len(may))[option] - np.eye(len(may))[leader]
+        ahead = means @ contrast
+        sds = np.sqrt(np.maximum(contrast @ covariances @ contrast, 1e-12))
+        better = np.array([NormalDist().cdf(each) for each in ahead / sds])
+        gains = ahead * better + sds * np.exp(-0.5 * (ahead / sds) ** 2) / math.sqrt(2 * math.pi)
+        loss = float(found.weights @ (gains - ahead))
+        yield option, seen._replace(chance=float(weights @ better)), float(weights @ gains), loss
+
+
+def may_be_late(found: Posterior, option: int, config: MarketConfig) -> tuple[LateOption, Floats]:
+    """An option as one that may be late, and the weights of the explanations by which it is.
+
+    Its `chance` is here that it is late, the best or not, and its `buckets` are all that it has to
+    be shown for in a row.
     """
     ratios = np.array([each.ratios[option] for each in found.explanations])
-    weights = np.where((ratios > 1) & among, found.weights, 0.0)
-    chance = float(weights.sum())
-    if chance <= least:
-        return None
     delays = ratios * [each.delay for each in found.explanations]
-    longest = float(delays[weights > _COUNTS].max(initial=0.0))
-    buckets = math.ceil(_DELAYS_NEEDED * longest - visit)
-    if buckets <= 0:
-        return None
-    return LateOption(config.options[option], float(weights @ ratios) / chance, buckets, chance)
+    weights = np.where(ratios > 1, found.weights, 0.0)
+    chance = float(weights.sum())
+    if not chance:
+        return LateOption(config.options[option], 1.0, 0, 0.0), weights
+    buckets = math.ceil(_DELAYS_NEEDED * float(weights @ delays) / chance)
+    times = float(weights @ ratios) / chance
+    return LateOption(config.options[option], times, buckets, chance), weights
+
+
+def runs_of(panel: Panel, option: int) -> list[int]:
+    """For how many buckets in a row an option was shown in some region, and 0 if it never was.
+
+    >>> shares = np.eye(2)[[0, 1, 1, 0]][:, None]
+    >>> runs_of(Panel(0, np.ones((4, 1)), shares, np.ones((4, 1))), 0)
+    [1, 1]
+    """
+    shown = np.flatnonzero(panel.shares[:, :, option].max(axis=1) > 0.5)
+    runs = np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1)
+    return [len(run) for run in runs]
 
 
 def _visit(panel: Panel, region: int, option: int) -> int:
@@ -314,16 +332,12 @@ def late_options(found: Posterior, panel: Panel, config: MarketConfig) -> tuple[
 
     None is no all-clear: where the best option is late and overlooked, it is not always found.
     """
-    leader = int(np.argmax(found.effects()[0]))
-    means, _ = found.components()
-    regions = range(len(config.regions))
-    late = []
-    for option in range(len(config.options)):
-        visit = max((_visit(panel, region, option) for region in regions), default=0)
-        if option != leader and len(panel.shares):
-            best = means[:, option] >= means.max(axis=1)
-            late.append(may_be_late(found, option, config, visit, best))
-    return tuple(each for each in late if each is not None)
+    may, late = np.ones(len(config.options), dtype=bool), []
+    for option, seen, _, _ in _not_leading(found, config, may) if len(panel.shares) else ():
+        visit = max(_visit(panel, region, option) for region in range(len(config.regions)))
+        if seen.chance > LATE_AND_BEST and seen.buckets > visit:
+            late.append(seen._replace(buckets=seen.buckets - visit))
+    return tuple(late)
 
 
 def _allowed(config: MarketConfig, barred: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:

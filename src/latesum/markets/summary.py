@@ -16,7 +16,7 @@ from latesum.markets.config import PATTERNS, MarketConfig
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import Hyperparameters, Posterior, posterior_with
 from latesum.markets.rows import Panel, RegionRow
-from latesum.markets.rule import LateOption, late_options, may_be_late
+from latesum.markets.rule import LateOption, late_options, may_be_late, runs_of
 from latesum.markets.search import FIRST_SEARCH, posterior
 
 Floats = NDArray[np.float64]
@@ -334,20 +334,13 @@ def winner_of(
     differing, begun = config.delays_may_differ > 0, panel.end / config.horizon
     waits = []
     for index, option in enumerate(config.options):
-        runs = _runs(panel, index)
+        runs = runs_of(panel, index)
         # A period that was longer than usual, because no one asked at its end, is one.
-        periods = sum(max(1, run // config.period_length) for run in runs)
+        periods = sum(max(1, run // config.period_length) for run in runs if run)
         early = differing and begun < _WAITED_FOR and option != config.status_quo
-        visit = max(runs, default=0)
-        seems_late = index != leader and may_be_late(found, index, config, visit, least=_LATE)
+        late, _ = may_be_late(found, index, config)
+        seems_late = index != leader and late.chance > _LATE and late.buckets > max(runs)
         if seems_late or (periods < 2 and (early or good[index] >= _OUT)):
             waits.append(option)
     named = good[leader] >= WINS and not waits and not (differing and begun < _NONE_NAMED)
     return Winner(config.options[leader] if named else None, float(good[leader]), tuple(waits))
-
-
-def _runs(panel: Panel, option: int) -> list[int]:
-    """For how many buckets in a row an option was shown in some region, the history included."""
-    shown = np.flatnonzero(panel.shares[:, :, option].max(axis=1) > 0.5)
-    runs = np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1)
-    return [len(run) for run in runs if len(run)]
