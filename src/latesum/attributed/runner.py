@@ -65,7 +65,9 @@ def run(
             flight = _with_more_nodes(flight, at, max(rounds, len(flight) - size))
         drawn = draws.rewards, draws.delays
         play_rounds(at, *drawn, played, flight, ring, *state, draws.policy_rng)
-        changes = np.flatnonzero(np.diff(played[:rounds], prepend=last_arm))
+        changes = np.flatnonzero(played[1:rounds] != played[: rounds - 1]) + 1
+        if played[0] != last_arm:
+            changes = np.insert(changes, 0, 0)
         starts.append(first + changes)
         arms.append(played[changes])
         last_arm = int(played[rounds - 1])

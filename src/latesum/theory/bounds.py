@@ -130,7 +130,6 @@ def regret_bound(
     horizon = whole_number(horizon, "the horizon", at_least=1)
     checked = sorted(finite_number(gap, "a gap", at_least=0, at_most=1) for gap in gaps)
     suboptimal = [gap for gap in checked if gap > 0]
-    _known_schedule(schedule)
     small = [gap for gap in suboptimal if horizon * gap**2 <= 1]
     terms = [_arm_bound(schedule, gap, horizon, corrected) for gap in suboptimal[len(small) :]]
     if not corrected:
@@ -151,7 +150,7 @@ def regret_bound(
 def _arm_bound(schedule: Schedule, gap: float, horizon: int, corrected: bool) -> float:
     """The one place that knows which theorem belongs to which schedule."""
     log_term = math.log(horizon * gap**2)
-    match _known_schedule(schedule):
+    match schedule:
         case KnownMean(mean_delay):
             return _odaaf_rounds(mean_delay, gap, log_term, corrected) + 480 / gap
         case KnownBound(mean_delay, delay_bound):
@@ -166,7 +165,10 @@ def _arm_bound(schedule: Schedule, gap: float, horizon: int, corrected: bool) ->
             # n_m <= 1 + 2L/D^2 + 4md/D gives 32 L/G + 32 ln(4/G) d, and both are below what is
             # printed, so there is nothing to correct.
             return gap + 64 * log_term / gap + 64 * math.log(2 / gap) * delay_bound + 96 / gap
-    raise AssertionError("unreachable")
+    raise InvalidInput(
+        "regret bounds are known for the schedules KnownMean, KnownBound, KnownVariance and "
+        f"Naive, not for {schedule!r}."
+    )
 
 
 def _odaaf_rounds(mean_delay: float, gap: float, log_term: float, corrected: bool) -> float:
@@ -193,15 +195,6 @@ def _bounded(
     separation = 2 * gap * math.log2(4 / gap) * delay_bound
     odaaf = 2 * _odaaf_rounds(mean_delay, gap, log_term, corrected=True)
     return max(min(separation, odaaf), without_bound) + 1920 / gap
-
-
-def _known_schedule(schedule: Schedule) -> KnownMean | KnownBound | KnownVariance | Naive:
-    if isinstance(schedule, (KnownMean, KnownBound, KnownVariance, Naive)):
-        return schedule
-    raise InvalidInput(
-        "regret bounds are known for the schedules KnownMean, KnownBound, KnownVariance and "
-        f"Naive, not for {schedule!r}."
-    )
 
 
 def worst_case_regret(
