@@ -94,7 +94,9 @@ def test_a_plan_from_a_history_has_the_verdict_of_other_plans(regional, tmp_path
     assert regional.verdict in ("go", "conditional go", "no-go")
     assert regional.headline.endswith("not sure")
     assert "A winner is named in" in regional.explanation
-    assert "A winner is named when one option is as good as the best" in " ".join(regional.assumed)
+    assert "A winner is named when one option is as good as the best" in " ".join(
+        regional.inputs.in_words()
+    )
     switchback = regional.rows[0]
     assert switchback.finds_best.low < switchback.finds_best.value
     rows = {truth: both[0] for truth, both in regional.sensitivity.items()}

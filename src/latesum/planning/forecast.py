@@ -115,13 +115,8 @@ class _PolicyRest:
         self._rounds, self._buckets = rounds, buckets
         self._plays = [Play(*row) for row in rows if not isinstance(row, int)]
         self._removed = {row for row in rows if isinstance(row, int)}
-        self._policy = policy
-        for row in rows:
-            if isinstance(row, int):
-                policy.drop(row)
-            else:
-                policy.tell(*row)
-        self._estimates = policy.estimates(_LEVEL)
+        self._policy = policy.replay(rows)
+        self._estimates = self._policy.estimates(_LEVEL)
         given, mean = getattr(policy, "delay", None), getattr(policy, "mean_delay", None)
         self._delay = given or (f"exponential({mean:g})" if mean else "constant(0)")
 

@@ -243,14 +243,12 @@ def read_market(said: Mapping[str, Any]) -> MarketInputs:
         raise InvalidInput(
             f"what is true of the market is in the history: leave {', '.join(unused)} out."
         )
-    rows = past_rows(said["history"], said.get("form"))
-    names = sorted({row.region for row in rows})
     form, regions = said.get("form"), said.get("regions")
     if regions is None and form is not None and form.add_up:
         regions = 1
+    rows = past_rows(said["history"], form, add_up=regions == 1)
+    names = sorted({row.region for row in rows})
     regions = len(names) if regions is None else whole_number(regions, "the regions", at_least=1)
-    if regions == 1 < len(names):
-        rows, names = _added_up(rows), [""]
     if len(names) not in (1, regions):
         raise InvalidInput(
             f"the history has {len(names)} regions ({', '.join(names[:5])}), and {regions} are "
@@ -280,7 +278,10 @@ def read_market(said: Mapping[str, Any]) -> MarketInputs:
 
 
 def past_rows(
-    history: Path | bytes | str | Iterable[Mapping[str, Any]], form: FileForm | None = None
+    history: Path | bytes | str | Iterable[Mapping[str, Any]],
+    form: FileForm | None = None,
+    *,
+    add_up: bool = False,
 ) -> list[RegionRow]:
     """Rows before the start, from a file or from values with names, counted back from its last day.
 
@@ -288,6 +289,7 @@ def past_rows(
         history: A file or its content, with date and total, and region and rounds where they are
             known; or rows with `bucket`, `total`, `region` and `rounds`.
         form: How the file is written, where that cannot be seen.
+        add_up: Whether the regions of a file are added up.
 
     >>> rows = past_rows(b"date,region,total\\n2026-03-01,north,31\\n2026-03-02,north,29\\n")
     >>> [(row.bucket, row.region, row.total) for row in rows]
@@ -295,9 +297,8 @@ def past_rows(
     """
     if isinstance(history, Path | bytes | str):
         source = Path(history) if isinstance(history, str) else history
-        history = [
-            {**row.as_history(), "line": row.line} for row in read_history(source, form).rows
-        ]
+        read = read_history(source, form, regions=False if add_up else None)
+        history = [{**row.as_history(), "line": row.line} for row in read.rows]
     found = []
     for place, row in enumerate(history, start=1):
         name = f"row {row.get('line', place)} of the history"
@@ -316,21 +317,6 @@ def past_rows(
     end = max(day for day, *_ in found) + datetime.timedelta(days=1)
     return [
         RegionRow(region, (day - end).days, n, "today", total) for day, region, n, total in found
-    ]
-
-
-def _added_up(rows: Sequence[RegionRow]) -> list[RegionRow]:
-    """One row per day in place of one per region; a day counts where all of it is known."""
-    parts: dict[int, list[RegionRow]] = {}
-    for row in rows:
-        parts.setdefault(row.bucket, []).append(row)
-
-    def total(values: list[float | None]) -> float | None:
-        return None if None in values else sum(value or 0.0 for value in values)
-
-    return [
-        RegionRow("", day, total([e.rounds for e in all_]), "today", total([e.total for e in all_]))
-        for day, all_ in parts.items()
     ]
 
 

@@ -124,11 +124,6 @@ class Plan:
             f"finds it in {shares}. Say --equal-delays if all options are surely equally late."
         )
 
-    @property
-    def assumed(self) -> list[str]:
-        """What was given, assumed and left out, in sentences."""
-        return self.inputs.in_words()
-
     def policy(self, **changes: Any) -> Policy:
         """The recommended policy, with its parameters or with some of them changed.
 
@@ -154,7 +149,7 @@ class Plan:
         return {
             "latesum_plan": _FORMAT,
             "asked": self.inputs.to_json(),
-            "assumed": self.assumed,
+            "assumed": self.inputs.in_words(),
             "thresholds": {"finds_best": self.recommended.wanted, "percentile": PERCENTILE},
             "verdict": {
                 "answer": self.verdict,
@@ -238,7 +233,12 @@ class Plan:
         table = _table(title, "policy", policies).within(
             width, ["switches", "regret", "winner named"]
         )
-        parts = [*_wrapped(self._headline(), width), "", *_wrapped(self.assumed, width), ""]
+        parts = [
+            *_wrapped(self._headline(), width),
+            "",
+            *_wrapped(self.inputs.in_words(), width),
+            "",
+        ]
         parts += [str(table), ""]
         if self.sensitivity:
             spare = ["decided after", "runs", "gain"]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._render import finite
-from latesum.experiments import stats
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.one_stream import Switchback
 from latesum.experiments.markets.players import SwitchbackPlayer
@@ -21,7 +20,7 @@ from latesum.experiments.measures import ends_right, on_good, settled_after
 from latesum.experiments.results import Rows
 from latesum.experiments.run import Run
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
+from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of, standard_error
 from latesum.planning.market import MarketInputs
 from latesum.planning.stream import Candidate, StreamInputs
 from latesum.policies.estimates import named_winner
@@ -217,19 +216,11 @@ def recommend(rows: Sequence[PlanRow]) -> tuple[PlanRow, str]:
     together = max(deciding, key=lambda each: each.candidate.regions)
     if together.candidate.regions == best.candidate.regions:
         return best, reason
-    if together.passes == best.passes and not _is_clearly_more(best.gains, together.gains):
+    lead = best.gains - together.gains  # run by run: in markets all have as many runs
+    clear = lead.mean() > max(_TIE_Z * standard_error(lead), 0.0)
+    if together.passes == best.passes and not clear:
         return together, (
             f"{best.label} does not gain clearly more within the uncertainty of the simulation, "
             "and on a tie the regions are kept"
         )
     return best, f"{reason}; the regions are added up to one total for that"
-
-
-def _is_clearly_more(more: Floats, less: Floats) -> bool:
-    """Whether the first mean is above the second: run by run where both have as many runs."""
-    if len(more) == len(less):
-        error = float(stats.standard_error(more - less))
-    else:
-        error = math.hypot(stats.standard_error(more), stats.standard_error(less))
-    lead = float(more.mean() - less.mean())
-    return lead > 0 and lead > _TIE_Z * error

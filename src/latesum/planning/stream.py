@@ -82,6 +82,9 @@ class StreamInputs:
     sd: float | None
     traffic: float  # decisions an hour
     bucket: str
+    bucket_hours: float
+    #: What rewards are counted in: a conversion is 0 or 1.
+    unit: Literal["conversions", "reward"]
     switch_cost: float = 0.0
     #: What runs today and is still paying when the campaign begins: one of the options, something
     #: else, or nothing; and for how long before the start its totals are known.
@@ -97,21 +100,6 @@ class StreamInputs:
     delay_factor: float = 1.0
     best_delay_factor: float = 1.0
     weekly: bool = False
-
-    @property
-    def is_rate(self) -> bool:
-        """Whether the reward is a conversion, 0 or 1."""
-        return (self.low, self.high) == (0.0, 1.0)
-
-    @property
-    def unit(self) -> str:
-        """What rewards are counted in."""
-        return "conversions" if self.is_rate else "reward"
-
-    @property
-    def bucket_hours(self) -> float:
-        """How long a bucket is."""
-        return unit_hours(self.bucket)
 
     @property
     def bucket_rounds(self) -> int:
@@ -245,14 +233,14 @@ class StreamInputs:
         ['half test', 'equal split']
         """
         known: dict[str, Any] = {"n_arms": self.options, "horizon": self.horizon}
-        mean = {**known, "mean_delay": rounded(self.delay().mean)}
+        mean = {**known, "mean_delay": float(f"{self.delay().mean:.4g}")}
         # Where the shape of the delay was given, Unmix is given it too, and so is the campaign.
         given = mean if self.lateness.mean_only else {**known, "delay": text_of(self.delay())}
         about = "optimistic; learns the means and the delay together"
         found = [_candidate("unmix", PolicySpec("unmix", given), about)]
         # switchback does not know how far an amount varies, and takes effects to stay as they are.
         fits = self.bucket != "hour" and _MIN_BUCKETS <= self.buckets <= _MAX_BUCKETS
-        if fits and self.is_rate and not self.nonstationary:
+        if fits and self.unit == "conversions" and not self.nonstationary:
             found.append(self._switchback(mean))
         for label, share in (("quarter test", 0.25), ("half test", 0.5)):
             each = max(round(self.buckets * share / self.options), 1)
@@ -271,7 +259,7 @@ class StreamInputs:
         known = {
             "n_arms": self.options,
             "horizon": self.horizon,
-            "mean_delay": rounded(delay.mean),
+            "mean_delay": float(f"{delay.mean:.4g}"),
             "delay_variance": delay.variance,
             "delay_bound": delay.bound,
         }
@@ -298,7 +286,7 @@ class StreamInputs:
         parameters = {
             "n_arms": self.options,
             "horizon": self.buckets,
-            "mean_delay": rounded(self.delay().mean / self.bucket_rounds),
+            "mean_delay": float(f"{self.delay().mean / self.bucket_rounds:.4g}"),
             "certainty": "guess",
             **more,
         }
@@ -341,7 +329,7 @@ class StreamInputs:
                 f"A reward is {self.low:g} or one fixed amount, with the sd {self.sd:g} that was "
                 "given."
             )
-        elif not self.is_rate:
+        elif self.unit == "reward":
             sentences.append(
                 f"No sd was given, so a reward is taken to be {self.low:g} or {self.high:g}: the "
                 "most that rewards in this range can vary."
@@ -350,7 +338,7 @@ class StreamInputs:
 
     def _truth(self) -> str:
         """The means that are simulated."""
-        unit = "rate" if self.is_rate else "mean reward"
+        unit = "rate" if self.unit == "conversions" else "mean reward"
         lift = f"{self.lift:.3g} ({self.lift_share:.0%})" if self.mean else f"{self.lift:.3g}"
         if len(worlds := self.worlds()) > 1:
             worse = worlds[1][0].option_means[-1]
@@ -436,6 +424,7 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         known_name(status_quo, ("option", "other"), "status quo")
     if history is not None and status_quo != "option":
         raise InvalidInput("a history is that of an option: say status_quo='option' with it.")
+    bucket = _read_bucket(said.get("bucket", "day"))
     inputs = StreamInputs(
         options=options,
         mean=mean,
@@ -445,7 +434,9 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         sd=None if sd is None else finite_number(sd, "the sd of a reward", above=0),
         traffic=read_traffic(said["traffic"]),
         lateness=Lateness.read(said["late"], unit=said.get("delay_unit")),
-        bucket=_read_bucket(said.get("bucket", "day")),
+        bucket=bucket,
+        bucket_hours=unit_hours(bucket),
+        unit="conversions" if (low, high) == (0.0, 1.0) else "reward",
         run_hours=read_duration(said["run_for"], "the run"),
         switch_cost=finite_number(said.get("switch_cost", 0.0), "the cost of a switch", at_least=0),
         status_quo=status_quo,
@@ -548,11 +539,3 @@ def read_lift(lift: Any, mean: float) -> float:
     if not value > 0:
         raise InvalidInput(f"the smallest lift worth having must be above 0, not {lift!r}.")
     return round(value, 12)
-
-
-def rounded(mean: float) -> float:
-    """To four figures: a mean delay is not known better than that."""
-    if mean <= 0:
-        return 0.0
-    digits = 3 - math.floor(math.log10(mean))
-    return round(mean, digits) if digits > 0 else float(round(mean, digits))
