@@ -50,7 +50,9 @@ def largest_cost(seed: int, number: int) -> float:
             segments.add(arm, rounds, world.play(arm, rounds))
         if segments.clock >= look_at:
             look_at = 2 * segments.clock
-            found.fit_all(segments, anew=True)
+            for each in found.all:
+                each.anew_at = 0.0
+            found.look(segments)
             costs = [each.objective for each in found.all]
             true = min(costs[place], costs[0]) if factor == 1.0 else costs[place]
             worst = max(worst, (true - min(costs)) / found.believed.misfit)

@@ -15,17 +15,21 @@ from latesum.delays import parse
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix import model, model_kernels
-from latesum.policies.unmix.curves import distribution_known, mean_known
-from latesum.policies.unmix.explanations import DelayExplanation
+from latesum.policies.unmix.curves import distribution_known, mean_known, stretched
+from latesum.policies.unmix.explanations import DelayExplanation, Design
 from latesum.policies.unmix.segments import Segments
 from latesum.simulation import Beta
 
 #: Arm and rounds of a schedule with short and long visits.
 SCHEDULE = ((0, 20), (0, 30), (1, 25), (1, 7), (0, 40), (1, 60), (0, 5))
+GUESS = mean_known(12.0, 0.5, 2, atom=0.2)
 CURVES = {
     "mean": mean_known(12.0, 0.1, 2),
-    "guess": mean_known(12.0, 0.5, 2, atom=0.2),
-    "own delays": mean_known(12.0, 0.5, 2, atom=0.2).stretched((1.0, 2.0)),
+    "guess": GUESS,
+    "own delays": GUESS._replace(
+        distributions=(*GUESS.distributions, stretched(GUESS.distributions[0], 2.0)),
+        laws=np.array([0, 1]),
+    ),
     "distribution": distribution_known((parse("uniform(1, 40)"),) * 2),
     "one per arm": distribution_known((parse("constant(7)"), parse("uniform(1, 25)"))),
 }
@@ -40,14 +44,16 @@ def _segments(schedule, totals=None, status_quo=None):
 
 def _arrivals(segments, curve):
     """What the kernels say: A, and p as a matrix of all segments."""
-    explanation = DelayExplanation(1.0, 0.0, curve)
-    explanation.fill(segments)
-    found, count = explanation._arrivals[: segments.count], segments.count
-    shares = np.zeros((count, found.shape[1], count))
-    for s in range(count):
+    design, count, n_arms = Design(curve), segments.count, segments.n_arms
+    design.fill(segments, curve.laws)
+    plays = np.stack(
+        [design.arrivals[law, :count, arm] for arm, law in enumerate(curve.laws)], axis=2
+    )
+    shares = np.zeros((count, plays.shape[1], count))
+    for s, arm in enumerate(segments.table[:, 2].astype(int)):
         for k in range(min(model_kernels.BAND, count - s)):
-            shares[s, :, s + k] = found[s, :, segments.n_arms + k]
-    return found[..., : segments.n_arms], shares
+            shares[s, :, s + k] = design.arrivals[curve.laws[arm], s, n_arms + k]
+    return plays, shares
 
 
 @pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
@@ -98,7 +104,7 @@ def test_with_one_mean_held_the_others_are_fitted_around_it():
     """The held mean is kept; at the fitted value the likelihood is that of the fit, else worse."""
     totals = [8, 12, 16, 5, 15, 30, 3]
     segments, explanation = _segments(SCHEDULE, totals), DelayExplanation(12.0, 0.0, CURVES["mean"])
-    explanation.fill(segments)
+    explanation.design.fill(segments, explanation.laws)
     explanation.objective, *_ = explanation.fit(segments, 30, explanation.point)
     for value, least in ((float(explanation.means[1]), -1e-6), (0.9, 1.0), (0.1, 1.0)):
         point = explanation.point.copy()
@@ -304,7 +310,7 @@ def test_with_nothing_known_its_limits_contain_the_means_by_every_likely_explana
     before = policy.to_state()
     refined = policy.copy()
     explanations = refined._explanations
-    explanations.fit_all(refined._segments, anew=False)
+    explanations.look(refined._segments)
     costs = [each.cost - each.base.penalty for each in explanations.all]
     likely = [
         each
@@ -337,7 +343,7 @@ def test_past_its_horizon_and_without_one_it_goes_on():
 def test_it_learns_how_much_rewards_vary(rewards, least, most):
     """rho is 1 for 0/1 rewards, also rare ones, 1/6 and 1/7 for the Betas, 0 for constants."""
     found = []
-    for seed in (1, 2, 3):
+    for seed in range(1, 6):
         policy = Unmix(2, 250_000, delay="constant(50)")
         learned = simulate(Problem(rewards, "constant(50)"), policy, 250_000, seed=seed).policy
         found.append(learned._explanations.dispersion(learned._segments))
@@ -390,7 +396,7 @@ def _with_an_arm_in_doubt():
         while policy.rounds_played < 50_000:
             asked = policy.ask()
             policy.tell(asked.arm, asked.segment, world.play(asked.arm, asked.segment))
-            if policy._tested is not None:
+            if policy._explanations.tested is not None:
                 return policy
     raise AssertionError("no arm came into doubt")
 

@@ -31,38 +31,25 @@ _PIECES = 48
 
 
 class DelayCurve(NamedTuple):
-    """Bins of the delay's distribution; of each arm, or of all arms (law 0).
+    """The delay as a mixture of bins with unknown weights, of all arms or of each.
 
-    A bin is a mixture of pieces: uniform on low + 1, ..., high, or 0 where both are 0.
+    A distribution has pieces: uniform on low + 1, ..., high, or 0 where both are 0; with their
+    weight in a bin, and its number.
     """
 
-    laws: Integers  # of each arm
-    offsets: Integers  # per law and bin: its first piece, and behind the last
-    pieces: Floats  # low, high and weight of each
-    reaches: Floats  # after how many rounds all of a bin has arrived, by any law
-    bins: Floats  # prior of the weights, its precision, mean delay
+    distributions: tuple[Floats, ...]
+    laws: Integers  # which of them each arm's rewards have
+    bins: Floats  # prior of the weights, its precision, mean delay, end
     mean: float
     mean_sd: float  # 0: nothing holds the mean
 
-    def stretched(self, stretches: tuple[float, ...]) -> DelayCurve:
-        """The curve where the rewards of each arm are so many times as late."""
-        factors, n_pieces = np.array(stretches), self.offsets[0, -1]
-        different = np.unique(factors)
-        laws = np.repeat(self.pieces[None, :n_pieces], len(different), axis=0)
-        laws[:, :, :2] = np.rint(laws[:, :, :2] * different[:, None, None])
-        laws[:, 1:, 1] = np.maximum(laws[:, 1:, 1], laws[:, 1:, 0] + 1)  # rounds may be too coarse
-        return self._replace(
-            laws=np.searchsorted(different, factors).astype(np.int64),
-            offsets=n_pieces * np.arange(len(different))[:, None] + self.offsets[:1],
-            pieces=laws.reshape(-1, 3),
-            reaches=laws[:, self.offsets[0, 1:] - 1, 1].max(axis=0) + 1,
-        )
 
-    @property
-    def highs(self) -> Floats:
-        """The upper end of each bin of the first law."""
-        ends: Floats = self.pieces[self.offsets[0, 1:] - 1, 1]
-        return ends
+def stretched(pieces: Floats, factor: float) -> Floats:
+    """The distribution of rewards that are so many times as late."""
+    found = pieces.copy()
+    found[:, :2] = np.rint(pieces[:, :2] * factor)
+    found[1:, 1] = np.maximum(found[1:, 1], found[1:, 0] + 1)  # rounds may be too coarse
+    return found
 
 
 @functools.lru_cache(maxsize=512)
@@ -80,26 +67,20 @@ def mean_known(mean: float, uncertainty: float, n_arms: int, *, atom: float = 0.
     if uncertainty >= WIDE:
         masses[-2:] = _TAIL
     rounded = np.rint(edges * mean)
-    pieces, prior = [(0.0, 0.0, 1.0)], [atom]
+    pieces, prior = [(0.0, 0.0, 1.0, 0.0)], [atom]
     for low, high, mass in zip(rounded[:-1], rounded[1:], masses, strict=True):
         if high <= low:  # rounds are too coarse for this bin
             prior[-1] += mass
             continue
-        pieces.append((float(low), float(high), 1.0))
+        pieces.append((float(low), float(high), 1.0, float(len(pieces))))
         prior.append(float(mass))
     weights = np.maximum(np.array(prior), _LEAST_PRIOR)
     weights /= weights.sum()
     table = np.array(pieces)
     means = np.where(table[:, 1] > 0, (table[:, 0] + table[:, 1] + 1) / 2, 0.0)
-    return DelayCurve(
-        np.zeros(n_arms, dtype=np.int64),
-        np.arange(len(pieces) + 1)[None, :].copy(),
-        table,
-        table[:, 1] + 1,
-        np.array([weights, PRIOR_WEIGHT / weights, means]),
-        mean,
-        uncertainty * mean,
-    )
+    bins = np.array([weights, PRIOR_WEIGHT / weights, means, table[:, 1]])
+    laws = np.zeros(n_arms, dtype=np.int64)
+    return DelayCurve((table,), laws, bins, mean, uncertainty * mean)
 
 
 @functools.lru_cache(maxsize=256)
@@ -108,23 +89,15 @@ def distribution_known(delays: tuple[Delay, ...]) -> DelayCurve:
 
     >>> from latesum.delays import parse
     >>> curve = distribution_known((parse("constant(7)"), parse("constant(9)")))
-    >>> curve.laws.tolist(), curve.pieces.tolist()
-    ([0, 1], [[6.0, 7.0, 1.0], [8.0, 9.0, 1.0]])
+    >>> curve.laws.tolist(), [pieces[:, :2].tolist() for pieces in curve.distributions]
+    ([0, 1], [[[6.0, 7.0]], [[8.0, 9.0]]])
     """
     different = list(dict.fromkeys(delays))
-    pieces = [_pieces_of(delay) for delay in different]
-    ends = np.cumsum([0, *map(len, pieces)])
-    table = np.array([piece for each in pieces for piece in each])
+    pieces = tuple(np.array([(*piece, 0.0) for piece in _pieces_of(each)]) for each in different)
+    laws = np.array([different.index(delay) for delay in delays])
     mean = max(delay.mean for delay in different)
-    return DelayCurve(
-        np.array([different.index(delay) for delay in delays]),
-        np.array(list(pairwise(ends.tolist()))),
-        table,
-        np.array([table[:, 1].max() + 1]),
-        np.array([[1.0], [PRIOR_WEIGHT], [mean]]),
-        mean,
-        0.0,
-    )
+    end = max(float(each[:, 1].max()) for each in pieces)
+    return DelayCurve(pieces, laws, np.array([[1.0], [PRIOR_WEIGHT], [mean], [end]]), mean, 0.0)
 
 
 def distributions(delay: Delay | str | Sequence[Delay | str], n_arms: int) -> tuple[Delay, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from collections.abc import Callable
@@ -9,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from latesum.policies.unmix.curves import WIDE, DelayCurve, Floats, mean_known
+from latesum.policies.unmix.curves import (
+    WIDE,
+    DelayCurve,
+    Floats,
+    Integers,
+    mean_known,
+    stretched,
+)
 from latesum.policies.unmix.segments import Segments
 
 #: What believing costs that is not what was given, in minus twice the log-likelihood: 1 to 20.
@@ -48,6 +56,47 @@ def kernels() -> Any:
     return model_kernels
 
 
+class Design:
+    """The plays that arrive in each segment, by the distributions of a curve."""
+
+    def __init__(self, curve: DelayCurve) -> None:
+        self._distributions = list(curve.distributions)
+        shape = len(curve.laws) + kernels().BAND, curve.bins.shape[1]
+        self.arrivals: Floats = np.empty((len(self._distributions), 0, *shape))
+        self._known = [(0, 0)] * len(self._distributions)  # segments and rounds
+        self._stretched = {1.0: 0}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Design:
+        """Without what arrived: to fill it again, where it is needed, is faster than to copy it."""
+        new = copy.copy(self)
+        new._distributions, new._stretched = [*self._distributions], {**self._stretched}
+        new._known, new.arrivals = [(0, 0)] * len(self._known), self.arrivals[:, :0]
+        return new
+
+    def law(self, factor: float) -> int:
+        """The number of the distribution where rewards are so many times as late."""
+        if factor not in self._stretched:
+            self._stretched[factor] = len(self._distributions)
+            self._distributions.append(stretched(self._distributions[0], factor))
+            self._known.append((0, 0))
+            self.arrivals = np.concatenate([self.arrivals, np.empty_like(self.arrivals[:1])])
+        return self._stretched[factor]
+
+    def fill(self, segments: Segments, laws: Integers) -> None:
+        """Take over what was played since the last time, by these distributions."""
+        n_laws, size, *shape = self.arrivals.shape
+        if size < segments.count:
+            larger = np.empty((n_laws, 2 * segments.count, *shape))
+            larger[:, :size] = self.arrivals
+            self.arrivals = larger
+        for law in set(laws.tolist()):
+            count, clock = self._known[law]
+            if clock < segments.clock:
+                about = self._distributions[law], self.arrivals[law]
+                kernels().fill(max(0, count - 1), segments.table, segments.blocks, *about)
+                self._known[law] = segments.count, segments.clock
+
+
 class DelayExplanation:
     """A delay curve, and the fit of the means and of the weights of its bins by it.
 
@@ -55,19 +104,40 @@ class DelayExplanation:
     means within [0, 1]; `deficit` by how much it exceeds the least one, in units of the misfit.
     """
 
-    def __init__(self, scale: float, penalty: float, curve: DelayCurve) -> None:
+    def __init__(
+        self,
+        scale: float,
+        penalty: float,
+        curve: DelayCurve,
+        base: DelayExplanation | None = None,
+        stretches: tuple[float, ...] = (),
+    ) -> None:
         self.scale, self.penalty, self.curve = scale, penalty, curve
-        #: How many times as late the rewards of each arm are, and what that costs.
-        self.base, self.stretches, self.charged = self, (1.0,) * len(curve.laws), 0.0
+        #: How many times as late the rewards of each arm are as by `base`, and what that costs.
+        self.base, self.stretches, self.charged = base or self, stretches, 0.0
+        self.design: Design = base.design if base else Design(curve)
+        self.laws = curve.laws
+        n_arms, self.n_bins = len(curve.laws), curve.bins.shape[1]
+        if base:
+            self.laws = np.array([self.design.law(factor) for factor in stretches])
+        else:
+            self.stretches = (1.0,) * n_arms
         #: Per arm: its known rounds when it was not in doubt by this, and when to ask again.
         self.asked: dict[int, tuple[int, float]] = {}
-        n_arms, self.n_bins = len(curve.laws), curve.bins.shape[1]
         self.point: Floats = np.concatenate([curve.bins[0], np.full(n_arms, 0.5)])
         self.variances: Floats = np.ones(n_arms)
         self.objective, self.misfit, self.cost, self.deficit = 0.0, 1.0, 0.0, 0.0
         self.fitted_at = 0  # the rounds that the fit knows
-        self._arrivals: Floats = np.empty((0, self.n_bins, n_arms + kernels().BAND))
-        self._filled = 0
+        #: At how many rounds to fit it again, and from a neutral point too.
+        self.look_at = self.anew_at = 0.0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DelayExplanation:
+        """A copy that shares the curve, which nothing changes."""
+        new = memo[id(self)] = copy.copy(self)
+        new.point, new.variances = self.point.copy(), self.variances.copy()
+        new.asked = {**self.asked}
+        new.base, new.design = copy.deepcopy((self.base, self.design), memo)
+        return new
 
     @property
     def weights(self) -> Floats:
@@ -94,17 +164,6 @@ class DelayExplanation:
         """The mean of the curve as it was fitted."""
         return float(self.weights @ self.curve.bins[2])
 
-    def fill(self, segments: Segments) -> None:
-        """Take over what was played since the last time."""
-        if len(self._arrivals) < segments.count:
-            larger = np.empty((2 * segments.count, *self._arrivals.shape[1:]))
-            larger[: self._filled] = self._arrivals[: self._filled]
-            self._arrivals = larger
-        first, curve = max(0, self._filled - 1), self.curve
-        arrivals = curve.laws, curve.offsets, curve.pieces, curve.reaches, self._arrivals
-        kernels().fill(first, segments.table, segments.blocks, *arrivals)
-        self._filled = segments.count
-
     def fit(
         self,
         segments: Segments,
@@ -112,41 +171,34 @@ class DelayExplanation:
         point: Floats,
         held: tuple[int, float] = (-1, 0.0),
         dispersion: float = 1.0,
-    ) -> tuple[float, float, float]:
+    ) -> tuple[float, float, float, float]:
         """Steps from `point`, in place; with one mean held, or none: `model_kernels.fit`."""
         curve = self.curve
         given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
         variances = self.variances if point is self.point else self.variances.copy()
-        seen = segments.table, segments.pending_from, self._arrivals
-        found: tuple[float, float, float] = kernels().fit(
+        seen = segments.table, segments.pending_from, self.design.arrivals, self.laws
+        found: tuple[float, float, float, float] = kernels().fit(
             steps, *held, *seen, curve.bins, given, point, variances
         )
         if not math.isfinite(sum(found)):  # absurd totals, which nothing explains
             point[:], variances[:] = self._neutral(segments), 1.0
-            return _UNLIKELY, 1.0, 0.0
+            return _UNLIKELY, 1.0, 0.0, 0.0
         return found
 
     def refine(self, segments: Segments, steps: int = 1) -> None:
         """Steps from where the fit is."""
-        self.fill(segments)
-        self.objective, self.misfit, _ = self.fit(segments, steps, self.point)
-        outside = self.means - self.means.clip(0.0, 1.0)
-        impossible = float(outside @ (outside / self.variances))
+        self.design.fill(segments, self.laws)
+        self.objective, self.misfit, impossible, _ = self.fit(segments, steps, self.point)
         self.cost = self.objective + self.penalty * self.misfit + impossible
         self.fitted_at = segments.clock
-
-    def later(self, arm: int, factor: float) -> tuple[float, ...]:
-        """How late the arms' rewards are if those of one are later by a factor."""
-        before = self.stretches
-        return (*before[:arm], factor * before[arm], *before[arm + 1 :])
 
     def with_stretches(self, stretches: tuple[float, ...]) -> DelayExplanation:
         """The same curve, with how many times as late each arm's rewards are."""
         base, later = self.base, sum(each != 1.0 for each in stretches)
         one_of_many = 2.0 * math.log(len(STRETCHES) * (len(stretches) - 1)) * later
-        scale, curve = base.scale * max(stretches), base.curve.stretched(stretches)
-        new = DelayExplanation(scale, base.penalty + one_of_many, curve)
-        new.base, new.stretches, new.charged = base, stretches, one_of_many + 2.0 * KAPPA
+        scale, penalty = base.scale * max(stretches), base.penalty + one_of_many + KAPPA / 2 * later
+        new = DelayExplanation(scale, penalty, base.curve, base, stretches)
+        new.charged = one_of_many + 2.0 * KAPPA
         return new
 
     def fit_anew(self, segments: Segments) -> None:
@@ -162,11 +214,12 @@ class DelayExplanation:
 
     def _neutral(self, segments: Segments) -> Floats:
         """The prior of the curve, after the silence at the start, and all means the same."""
-        weights = np.where(self.curve.highs < segments.late_from, 0.0, self.curve.bins[0])
-        if not weights.any():
-            weights = self.curve.bins[0]
-        means = np.full(segments.n_arms, segments.typical)
-        return np.concatenate([weights / weights.sum(), means])
+        prior, ends = self.curve.bins[0], self.curve.bins[3]
+        if 0 < segments.late_from <= ends[-1]:
+            prior = np.where(ends < segments.late_from, 0.0, prior)
+        point = np.full(len(self.point), segments.typical)
+        point[: self.n_bins] = prior / prior.sum()
+        return point
 
     def held(self, segments: Segments, arm: int, value: float, limit: float, far: float) -> float:
         """Minus twice the log-likelihood where the mean is `value`, as far as `limit` asks.
@@ -184,9 +237,9 @@ class DelayExplanation:
 
     def fit_again(
         self, segments: Segments, dispersion: float
-    ) -> tuple[tuple[float, float, float], Floats]:
+    ) -> tuple[tuple[float, float, float, float], Floats]:
         """The fit where rewards vary less than 0/1 rewards do, and its point; nothing changes."""
-        self.fill(segments)
+        self.design.fill(segments, self.laws)
         point = self.point.copy()
         return self.fit(segments, 2, point, dispersion=dispersion), point
 
@@ -212,6 +265,8 @@ class Explanations:
         self.stretched: list[DelayExplanation] = []
         self._asked: dict[tuple[int, tuple[float, ...]], float] = {}
         self.believed = self.common[0]
+        #: The explanation by which the arm that is visited may be the best one.
+        self.tested: DelayExplanation | None = None
         if scale is not None:
             self.common += [self._wide(factor * scale, ATOM, KAPPA) for factor in FACTORS]
 
@@ -236,20 +291,37 @@ class Explanations:
         else:
             self.common.append(self._wide(2 * last, 0.0, 0.0))
 
-    def fit_all(self, segments: Segments, *, anew: bool) -> None:
-        """Fit all explanations, where `anew` from a neutral point too; believe the likeliest."""
+    def look(self, segments: Segments) -> None:
+        """Fit what may be believed or raise a doubt by now; the rest once the rounds have doubled.
+
+        Common delays are fitted from a neutral point too whenever the rounds have grown fourfold.
+        """
+        clock = segments.clock
         for each in self.all:
-            if anew and not each.charged:
+            if clock >= each.anew_at and not each.charged:
+                each.anew_at = 4.0 * clock
                 each.fit_anew(segments)
-            elif each.deficit <= _FAR and each.fitted_at < segments.clock:
+            elif clock >= each.look_at and each.fitted_at < clock:
                 each.refine(segments)
+        for each in self._believe(segments):
+            budget = 2.0 * math.log(max(clock / max(each.scale, 1.0), 1.0))
+            margin = each.deficit - each.penalty - budget
+            each.look_at = min(_ask_again(clock, margin), 2.0 * clock)
+
+    def follow(self, segments: Segments) -> None:
+        """Fit what is believed, and what is tested."""
+        self.believed.refine(segments)
+        if self.tested is not None and self.tested is not self.believed:
+            self.tested.refine(segments)
         self._believe(segments)
 
-    def _believe(self, segments: Segments) -> None:
+    def _believe(self, segments: Segments) -> list[DelayExplanation]:
+        """Believe the likeliest of those that know all segments, which are returned."""
         fitted = [each for each in self.all if each.fitted_at == segments.clock]
         self.believed = min(fitted, key=lambda each: each.cost)
         for each in fitted:
             each.deficit = (each.cost - self.believed.cost) / self.believed.misfit
+        return fitted
 
     def _kept(self, segments: Segments, each: DelayExplanation) -> float:
         """How much an arm's own delay may cost: it is soon believed, or it raises a doubt."""
@@ -280,23 +352,28 @@ class Explanations:
         believed, known = self.believed, {(each.base, each.stretches) for each in self.stretched}
         best = max(upper for arm, upper in index.items() if arm != leader)
         for arm, upper in index.items():
+            if base.stretches[arm] != 1.0:
+                continue
             for factor in STRETCHES:
                 matters = (
                     upper <= factor * best if arm == leader else factor * upper >= index[leader]
                 )
                 if not matters:
                     continue
-                stretches = base.later(arm, 1.0 / factor if arm == leader else factor)
+                own = 1.0 / factor if arm == leader else factor
+                stretches = (*base.stretches[:arm], own, *base.stretches[arm + 1 :])
                 key = self.common.index(base.base), stretches
                 if self._asked.get(key, 0.0) > segments.clock:
                     break
                 if (base.base, stretches) in known:
                     continue
-                each = base.with_stretches(stretches)
+                each, margin = base.with_stretches(stretches), 0.0
                 each.point[:] = base.point
-                each.refine(segments, _STEPS - 1)
-                margin = (each.cost - believed.cost) / believed.misfit
-                margin -= self._kept(segments, each)
+                for _ in range(_STEPS - 1):
+                    if margin <= KAPPA:
+                        each.refine(segments)
+                        margin = (each.cost - believed.cost) / believed.misfit
+                        margin -= self._kept(segments, each)
                 if margin > 0.0:
                     self._asked[key] = _ask_again(segments.clock, margin)
                     break
@@ -385,7 +462,7 @@ class Explanations:
             return 1.0
         found = []
         for rho in _DISPERSIONS.tolist():
-            (objective, _, information), _ = self.believed.fit_again(segments, rho)
+            (objective, *_, information), _ = self.believed.fit_again(segments, rho)
             found.append(objective + information + 0.5 * (math.log(rho) + 1.0 / rho))
         within = np.flatnonzero(np.array(found) <= np.nanmin(found) + 1.0)
         return float(_DISPERSIONS[within[0]])
@@ -393,7 +470,7 @@ class Explanations:
 
 def _ask_again(clock: int, margin: float) -> float:
     """When to look again at what is over its budget by a margin: budgets grow by 2 log(t)."""
-    return clock * math.exp(min(margin / 4.0, math.log(_MOST_GROWTH)))
+    return clock * math.exp(min(max(margin, 0.0) / 4.0, math.log(_MOST_GROWTH)))
 
 
 def _root(

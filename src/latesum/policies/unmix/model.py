@@ -27,10 +27,10 @@ from latesum.policies.unmix.curves import DelayCurve, Floats
 from latesum.policies.unmix.segments import Segments
 
 
-def in_flight(n: float, curve: DelayCurve, law: int, g: int) -> float:
+def in_flight(n: float, pieces: Floats, g: int) -> float:
     """H(n) of a bin: a mixture of uniform pieces on low + 1, ..., high (0 where both are 0)."""
     total = 0.0
-    for low, high, weight in curve.pieces[curve.offsets[law, g] : curve.offsets[law, g + 1]]:
+    for low, high, weight, _ in pieces[pieces[:, 3] == g]:
         values = np.arange(low + 1, high + 1) if high > 0 else np.zeros(1)
         total += weight * float(np.minimum(values, max(n, 0.0)).mean())
     return total
@@ -42,13 +42,15 @@ def plays_arriving(segments: Segments, curve: DelayCurve) -> tuple[Floats, Float
     plays = np.zeros((len(table), n_bins, segments.n_arms))
     shares = np.zeros((len(table), n_bins, len(table)))
 
+    of_arm = [curve.distributions[law] for law in curve.laws]
+
     def of_earlier(u: float, v: float, p: float, q: float, arm: int, g: int) -> float:
-        at = [in_flight(n, curve, curve.laws[arm], g) for n in (u - p, u - q, v - p, v - q)]
+        at = [in_flight(n, of_arm[arm], g) for n in (u - p, u - q, v - p, v - q)]
         return at[0] - at[1] - at[2] + at[3]
 
     for c, (u, v, arm, *_) in enumerate(table):
         for g in range(n_bins):
-            own = v - u - in_flight(v - u, curve, curve.laws[int(arm)], g)
+            own = v - u - in_flight(v - u, of_arm[int(arm)], g)
             plays[c, g, int(arm)] += own
             shares[c, g, c] = own / (v - u)
             for p, q, other in segments.blocks:
@@ -88,7 +90,7 @@ def step(segments: Segments, curve: DelayCurve, point: Floats) -> Step:
     The solution has sum theta = 1, by a multiplier.
     """
     n_bins, width = curve.bins.shape[1], len(point)
-    prior, precision, bin_means = curve.bins
+    prior, precision, bin_means, _ = curve.bins
     plays, shares = plays_arriving(segments, curve)
     by_weight = np.einsum("cgi,i->cg", plays, point[n_bins:])
     by_mean = np.einsum("cgi,g->ci", plays, point[:n_bins])

@@ -2,9 +2,10 @@
 """The model of Unmix, compiled: design, covariance and fit as in `model`, on banded matrices.
 
 A table of segments has per row its start, end, arm, total, whether the total is known (1) and the
-number of its block; a table of blocks has start, end and arm. `arrivals` holds, per segment and
-bin of the delay, the plays of each arm that arrive in it (the design), and behind these the share
-of the segment's own plays that arrives in it and in each of the next segments.
+number of its block; a table of blocks has start, end and arm. `arrivals` holds, per distribution
+of the delay and segment, the plays of each arm that arrive in it by bin (the design), and behind
+these the share of the segment's own plays that arrives in it and in each of the next segments.
+`laws` says which distribution each arm's rewards have.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from latesum._compile import compiled
 START, END, ARM, TOTAL, KNOWN, BLOCK = 0, 1, 2, 3, 4, 5
 #: Segments further apart than this share no noise in the fit.
 BAND = 6
-#: Rows of `bins`: the prior of the weights, its precision, and the mean delay of each bin.
-PRIOR, PRECISION, BIN_MEAN = 0, 1, 2
+#: Rows of `bins`: the prior of the weights, its precision, the mean delay and end of each bin.
+PRIOR, PRECISION, BIN_MEAN, BIN_END = 0, 1, 2, 3
 #: Places of `given`: the mean total per round, how much rewards vary (1: as 0/1 rewards do), the
 #: mean delay that was given, and its standard deviation (0: none was given).
 TYPICAL, DISPERSION, MEAN, MEAN_SD = 0, 1, 2, 3
@@ -41,118 +42,106 @@ _SEGMENTS_ASSUMED = 5.0
 
 
 @compiled
-def in_flight(n, law, g, offsets, pieces):
+def in_flight(n, low, high):
     """H(n) = E min(delay, n): how many of n plays in a row have not arrived at their end."""
-    total = 0.0
-    for piece in range(offsets[law, g], offsets[law, g + 1]):
-        low, high = pieces[piece, 0], pieces[piece, 1]
-        if n <= low:
-            value = max(n, 0.0)
-        elif n < high:
-            value = (0.5 * (n - low) * (n + low + 1.0) + (high - n) * n) / (high - low)
-        else:
-            value = 0.5 * (low + high + 1.0) if high > 0.0 else 0.0
-        total += pieces[piece, 2] * value
-    return total
+    if n <= low:
+        return max(n, 0.0)
+    if n < high:
+        return (0.5 * (n - low) * (n + low + 1.0) + (high - n) * n) / (high - low)
+    return 0.5 * (low + high + 1.0) if high > 0.0 else 0.0
 
 
 @compiled
-def fill(first, table, blocks, laws, offsets, pieces, reaches, arrivals):
-    """Write the arrivals of the segments from `first` on; those before are known.
+def fill(first, table, blocks, pieces, arrivals):
+    """Write the arrivals of the segments from `first` on, by one distribution.
 
-    Of [p, q) there arrive H(u - p) - H(u - q) - H(v - p) + H(v - q) in [u, v): nothing, if all of
-    it had arrived by u, or none of it can have by v.
+    Of [p, q) there arrive H(u - p) - H(u - q) - H(v - p) + H(v - q) in [u, v). Where a block or
+    a segment begins the one before it ended, so that two of these four are known.
     """
-    n_bins, n_arms = arrivals.shape[1], arrivals.shape[2] - BAND
+    n_arms = arrivals.shape[1] - BAND
     for c in range(first, len(table)):
         u, v, arm = table[c, START], table[c, END], int(table[c, ARM])
-        last = int(table[c, BLOCK])
-        for g in range(n_bins):
-            for place in range(n_arms + BAND):
-                arrivals[c, g, place] = 0.0
-            in_flight_at_end = in_flight(v - u, laws[arm], g, offsets, pieces)
-            arrivals[c, g, arm] = v - u - in_flight_at_end
-            arrivals[c, g, n_arms] = arrivals[c, g, arm] / (v - u)
-            for block in range(last, -1, -1):
-                p, q, other = blocks[block, 0], min(blocks[block, 1], u), int(blocks[block, 2])
-                if u - q >= reaches[g]:
-                    break  # nothing of it can still arrive, nor of those before it
-                law = laws[other]
-                if q > p and v - p > pieces[offsets[law, g], 0]:
-                    arrivals[c, g, other] += (
-                        in_flight(u - p, law, g, offsets, pieces)
-                        - in_flight(u - q, law, g, offsets, pieces)
-                        - in_flight(v - p, law, g, offsets, pieces)
-                        + in_flight(v - q, law, g, offsets, pieces)
-                    )
-            # Segments follow each other: where one begins the one before it ended.
-            law, at_start, at_end = laws[arm], 0.0, in_flight_at_end
+        arrivals[c] = 0.0
+        for k in range(1, min(BAND, c + 1)):
+            arrivals[c - k, n_arms + k] = 0.0
+        for piece in range(len(pieces)):
+            low, high, weight, g = pieces[piece]
+            g = int(g)
+            at_end = in_flight(v - u, low, high)
+            arrivals[c, arm, g] += weight * (v - u - at_end)
+            arrivals[c, n_arms, g] += weight * (v - u - at_end) / (v - u)
+            late_u, late_v = 0.0, at_end
+            for block in range(int(table[c, BLOCK]), -1, -1):
+                p, q = blocks[block, 0], min(blocks[block, 1], u)
+                if u - q >= high:
+                    break  # all of it had arrived by u, and of those before it
+                if q > p:
+                    at_u, at_v = in_flight(u - p, low, high), in_flight(v - p, low, high)
+                    plays = at_u - late_u - at_v + late_v
+                    arrivals[c, int(blocks[block, 2]), g] += weight * plays
+                    late_u, late_v = at_u, at_v
+            late_u, late_v = 0.0, at_end
             for k in range(1, min(BAND, c + 1)):
-                s = c - k
-                p, q, share = table[s, START], table[s, END], 0.0
-                if laws[int(table[s, ARM])] != law:
-                    law = laws[int(table[s, ARM])]
-                    at_start = in_flight(u - q, law, g, offsets, pieces)
-                    at_end = in_flight(v - q, law, g, offsets, pieces)
-                if u - q < reaches[g]:
-                    share = at_end - at_start
-                    at_start = in_flight(u - p, law, g, offsets, pieces)
-                    at_end = in_flight(v - p, law, g, offsets, pieces)
-                    share += at_start - at_end
-                arrivals[s, g, n_arms + k] = share / (q - p)
+                p, q = table[c - k, START], table[c - k, END]
+                if u - q >= high:
+                    break
+                at_u, at_v = in_flight(u - p, low, high), in_flight(v - p, low, high)
+                plays = at_u - late_u - at_v + late_v
+                arrivals[c - k, n_arms + k, g] += weight * plays / (q - p)
+                late_u, late_v = at_u, at_v
 
 
 @compiled
-def _linearise(c, table, arrivals, point, dispersion, equations):
+def _linearise(c, table, arrivals, laws, point, dispersion, equation):
     """Write the equation of a segment; what is expected in it, and how much that varies."""
-    n_bins = arrivals.shape[1]
-    n_arms = len(point) - n_bins
+    n_bins, n_arms = arrivals.shape[3], len(laws)
     expected, varies, known_part = 0.0, 0.0, 0.0
-    for i in range(n_arms):
-        equations[c, n_bins + i] = 0.0
     for g in range(n_bins):
-        weight, rewards = point[g], 0.0
-        for i in range(n_arms):
-            equations[c, n_bins + i] += weight * arrivals[c, g, i]
-            rewards += point[n_bins + i] * arrivals[c, g, i]
-        equations[c, g] = rewards
+        equation[g] = 0.0
     for i in range(n_arms):
-        mean, plays = point[n_bins + i], equations[c, n_bins + i]
+        mean, law, plays = point[n_bins + i], laws[i], 0.0
+        for g in range(n_bins):
+            arriving = arrivals[law, c, i, g]
+            plays += point[g] * arriving
+            equation[g] += mean * arriving
+        equation[n_bins + i] = plays
         known_part += mean * plays
         inside = min(max(mean, 0.0), 1.0)
         expected += plays * inside
         varies += plays * inside * (dispersion * (1.0 - inside) + inside)
-    equations[c, n_bins + n_arms] = known_part + table[c, TOTAL]
+    equation[n_bins + n_arms] = known_part + table[c, TOTAL]
     return expected, varies
 
 
 @compiled
-def whiten(table, pending, arrivals, point, given, equations):
+def whiten(table, pending, arrivals, laws, point, given, equations):
     """Write the equations of all segments, divided by the Cholesky factor of their covariance.
 
     An equation has the coefficients of the weights and of the means and the right side. Returned is
     the logarithm of the covariance's determinant. Segments from `pending` on are still to be
     reported and count as known.
     """
-    count, n_bins = len(table), arrivals.shape[1]
-    n_arms, width = len(point) - n_bins, len(point)
+    count, n_bins, n_arms, width = len(table), arrivals.shape[3], len(laws), len(point)
     loads, factors = np.zeros((count, BAND)), np.zeros((count, BAND))
+    roots = np.sqrt(table[:, END] - table[:, START])
     noise = 0.0
     for c in range(count):
-        length = table[c, END] - table[c, START]
-        own = min(max(point[n_bins + int(table[c, ARM])], 0.0), _LARGEST_MEAN) * math.sqrt(length)
-        for g in range(n_bins):
-            for k in range(BAND):
-                loads[c, k] += own * point[g] * arrivals[c, g, n_arms + k]
+        arm = int(table[c, ARM])
+        own = min(max(point[n_bins + arm], 0.0), _LARGEST_MEAN) * roots[c]
+        for k in range(min(BAND, count - c)):
+            share = 0.0
+            for g in range(n_bins):
+                share += point[g] * arrivals[laws[arm], c, n_arms + k, g]
+            loads[c, k] = own * share
     for c in range(count):
-        length = table[c, END] - table[c, START]
+        equation = equations[c]
         low, at_least = max(0, c - BAND + 1), 0.0
         while low < c and loads[low, c - low] == 0.0:
             low += 1
         for s in range(low, c + 1):
-            at_least += loads[s, c - s] * math.sqrt(table[s, END] - table[s, START])
-        expected, varies = _linearise(c, table, arrivals, point, given[DISPERSION], equations)
-        mean_total = max(expected, at_least, _LEAST_EXPECTED * length * given[TYPICAL])
+            at_least += loads[s, c - s] * roots[s]
+        expected, varies = _linearise(c, table, arrivals, laws, point, given[DISPERSION], equation)
+        mean_total = max(expected, at_least, _LEAST_EXPECTED * roots[c] ** 2 * given[TYPICAL])
         variance = varies + mean_total - expected
         for s in range(low, c + 1):
             variance -= loads[s, c - s] * loads[s, c - s]
@@ -168,27 +157,30 @@ def whiten(table, pending, arrivals, point, given, equations):
             value /= factors[j, 0]
             factors[c, c - j] = value
             variance -= value * value
+            earlier = equations[j]
             for place in range(width + 1):
-                equations[c, place] -= value * equations[j, place]
+                equation[place] -= value * earlier[place]
         pivot = math.sqrt(max(variance, _LEAST_PIVOT * given[DISPERSION] * (mean_total + 1.0)))
         factors[c, 0] = pivot
         if c < pending and table[c, KNOWN] == 1.0:
             noise += 2.0 * math.log(pivot)
+        pivot = 1.0 / pivot
         for place in range(width + 1):
-            equations[c, place] /= pivot
+            equation[place] *= pivot
     return noise
 
 
 @compiled
 def _add(equations, matrix):
-    """Add equations to the upper triangle of the normal matrix and its right side."""
+    """Add equations to the normal matrix and its right side."""
     width = len(matrix)
-    for c in range(len(equations)):
-        equation = equations[c]
-        for i in range(width):
-            factor, row = equation[i], matrix[i]
+    for i in range(width):
+        row = matrix[i]
+        for c in range(len(equations)):
+            equation = equations[c]
+            factor = equation[i]
             if factor != 0.0:
-                for j in range(i, width + 1):
+                for j in range(width + 1):
                     row[j] += factor * equation[j]
 
 
@@ -261,12 +253,13 @@ def _mean_variances(upper, towards, weight, variances):
 
 
 @compiled
-def fit(steps, arm, value, table, pending, arrivals, bins, given, point, variances):
+def fit(steps, arm, value, table, pending, arrivals, laws, bins, given, point, variances):
     """Gauss-Newton steps from `point`, in place; minus twice the log-likelihood, and the misfit.
 
     With an `arm` (-1: none) its mean is held at `value`. `variances` of the means are those once
-    all that was played is reported. The third number returned is the logarithm of the determinant
-    of the means' information: with it the likelihood is the restricted one.
+    all that was played is reported. Also returned are the squared distance of the means from
+    [0, 1], in standard deviations, and the logarithm of the determinant of their information: with
+    it the likelihood is the restricted one.
     """
     count, n_bins, width = len(table), bins.shape[1], len(point)
     equations, matrix = np.empty((count, width + 1)), np.empty((width, width + 1))
@@ -275,7 +268,7 @@ def fit(steps, arm, value, table, pending, arrivals, bins, given, point, varianc
     if arm >= 0:
         point[n_bins + arm] = value
     for step in range(steps):
-        noise = whiten(table, pending, arrivals, point, given, equations)
+        noise = whiten(table, pending, arrivals, laws, point, given, equations)
         matrix[:] = 0.0
         for g in range(n_bins):
             matrix[g, g] = bins[PRECISION, g]
@@ -336,7 +329,11 @@ def fit(steps, arm, value, table, pending, arrivals, bins, given, point, varianc
                 point[i] = found[i] / total
             else:
                 point[i] = min(max(found[i], _MEAN_LIMITS[0]), _MEAN_LIMITS[1])
-    return objective, misfit, information
+    impossible = 0.0
+    for i in range(n_bins, width):
+        outside = max(point[i] - 1.0, 0.0) + min(point[i], 0.0)
+        impossible += outside * outside / variances[i - n_bins]
+    return objective, misfit, impossible, information
 
 
 @compiled

@@ -164,7 +164,7 @@ class Unmix(Rule):
         if self._delays is not None:
             return self._delays[0]
         believed, times, shares = self._explanations.believed, [0.0], [0.0]
-        for high, weight in zip(believed.curve.highs, believed.weights.tolist(), strict=True):
+        for high, weight in zip(believed.curve.bins[3], believed.weights.tolist(), strict=True):
             if high > 0:
                 times.append(high)
                 shares.append(shares[-1] + weight)
@@ -224,8 +224,8 @@ class Unmix(Rule):
             return "because nothing is known yet"
         if not segments.known[arm]:
             return "because nothing is known of it yet"
-        if self._tested is not None:
-            late = PLAIN.rounds(self._tested)
+        if (tested := self._explanations.tested) is not None:
+            late = PLAIN.rounds(tested.scale)
             return f"because it may be as good as the best one if rewards are about {late} late"
         if arm == segments.last_arm:
             return "because it may still be the best"

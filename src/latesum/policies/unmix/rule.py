@@ -17,8 +17,8 @@ FIRST_VISIT = 3.0
 FIRST_SHARE = 0.25
 #: The length of a segment in units: shorter ones tell little more of when rewards come.
 SEGMENT = 0.5
-#: Staying with an arm adds this share to its known rounds before the next decision.
-STAY_SHARE = 0.1
+#: Staying with the leader adds this share to its known rounds before the next decision.
+STAY_SHARE = 0.2
 
 
 class Rule(Policy):
@@ -44,8 +44,6 @@ class Rule(Policy):
         self._ramp = Segments.FEWEST if self._nothing_given else 0
         #: All explanations are fitted anew when this many rounds are over; then doubts are due.
         self._look_at, self._look_due = 0, True
-        #: What the present visit tests: the mean delay by which its arm may be the best one.
-        self._tested: float | None = None
         self._clear()
         for arm, rounds, total in self.history:
             self._add(arm, rounds, total)
@@ -74,14 +72,12 @@ class Rule(Policy):
         if segments.clock >= self._look_at or self._ramp:
             self._look_at, self._look_due = 2 * segments.clock, True
             explanations.reach(min(self._most_of_first_visit, 4.0 * segments.clock))
-            explanations.fit_all(segments, anew=True)
+            explanations.look(segments)
             known = [arm for arm in self._order if segments.known[arm] and arm not in self._dropped]
             if not self._ramp and known:
                 explanations.stretch(segments, self._index(known), self._leader(known))
-        elif self._tested is not None:
-            explanations.fit_all(segments, anew=False)
         else:
-            explanations.believed.refine(segments)
+            explanations.follow(segments)
         if self._nothing_given:
             self._unit = max(explanations.believed.base.scale, SMALLEST_SCALE)
 
@@ -92,7 +88,9 @@ class Rule(Policy):
         segments = self._segments
         arm = self._choose(order)
         if arm == segments.last_arm:
-            rounds = max(STAY_SHARE * segments.known[arm], self._segment)
+            # A visit to another arm is followed more closely than a stay with the leader.
+            share = STAY_SHARE if self._leads(arm) else STAY_SHARE / 2
+            rounds = max(share * segments.known[arm], self._segment)
         else:
             rounds = max(Segments.FEWEST, self._unit)
             if not segments.visits[arm]:
@@ -131,21 +129,26 @@ class Rule(Policy):
             if not (later and new) and self._visit_goes_on(last, known):
                 return last
             new = [arm for arm in new if arm != last]
-        tested, self._tested = self._tested, None
+        tested, self._explanations.tested = self._explanations.tested, None
         if new or not known:
             return new[0] if new else last if last in order else order[0]
         values, leader = self._index(known), self._leader(known)
         arm = max(known, key=values.__getitem__)
         if arm == leader and (self._look_due or tested is not None):
             self._look_due = False
-            self._explanations.fit_all(segments, anew=False)
+            self._explanations.look(segments)
             values, arm = self._index(known), self._leader(known)
             means = self._explanations.believed.means
             for other in sorted(known, key=means.__getitem__, reverse=True):
                 if other != arm and (found := self._doubt(other, values[arm])):
-                    self._tested = found.scale
+                    self._explanations.tested = found
                     return other
         return arm
+
+    def _leads(self, arm: int) -> bool:
+        """Whether it has the best mean of the arms of which something is known."""
+        segments, means = self._segments, self._explanations.believed.means
+        return all(means[arm] >= means[each] for each in self._order if segments.known[each])
 
     def _leader(self, known: list[int]) -> int:
         return max(known, key=self._explanations.believed.means.__getitem__)
@@ -155,7 +158,7 @@ class Rule(Policy):
         segments = self._segments
         if not segments.visits[arm] or segments.known[arm] or segments.pending[arm]:
             return not segments.visits[arm]
-        return segments.visits[arm] == 1 or segments.played[arm] <= STAY_SHARE * segments.clock
+        return segments.visits[arm] == 1 or segments.played[arm] <= STAY_SHARE / 2 * segments.clock
 
     def _visit_goes_on(self, arm: int, known: list[int]) -> bool:
         """While its index is above the other arms' means, or, in doubt, while the doubt lasts."""
@@ -171,8 +174,14 @@ class Rule(Policy):
         if rounds >= cap or not segments.known[arm]:
             return rounds < cap
         best = max(others, key=means.__getitem__)
-        if self._tested is not None and means[best] > means[arm]:
-            return self._doubt(arm, float(means[best])) is not None
+        if self._explanations.tested is not None and means[best] > means[arm]:
+            value = float(means[best])
+            found = self._doubt(arm, value)
+            if found is None:
+                self._explanations.look(segments)
+                found = self._doubt(arm, value)
+            self._explanations.tested = found or self._explanations.tested
+            return found is not None
         # A visit that ends early is soon followed by another, which loses late rewards again.
         values = self._index([arm, best])
         free = self._loss < 1.0
