@@ -198,8 +198,3 @@ def test_every_command_knows_them(run, tmp_path):
     assert "Traceback" not in said
     for _, out, _ in campaigns[1::2]:
         assert json.loads(out)["option"] == "b"
-
-
-def test_they_are_described(run):
-    out = run("-c", "from latesum.policies import registry; print(registry.describe('backwards'))")
-    assert out == "In turns, from the last arm to the first.\n"
