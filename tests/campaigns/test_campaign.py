@@ -363,9 +363,6 @@ def test_delays_in_time_become_rounds(new_campaign):
     assert numbered.config.parameters == {"horizon": 450_000, "mean_delay": 10_000}
     with pytest.raises(InvalidInput, match="numbered"):
         new_campaign("bad", every="number", parameters={"horizon": "9 days", "mean_delay": 1})
-    variance = {"horizon": "90 days", "mean_delay": "1 day", "delay_variance": "(12 hours)^2"}
-    config = new_campaign("v", policy="odaaf-v", parameters=variance).config
-    assert config.parameters["delay_variance"] == 2500**2
 
 
 def test_explanations_are_of_now_or_of_then(new_campaign, clock):

@@ -74,7 +74,6 @@ _OF_MARKETS = (
     *("horizon", "mean_delay", "certainty", "late", "novelty", "amounts", "differing_delays"),
     *("shape", "period", "holidays", "report_lag"),
 )
-_SQUARED = re.compile(r"\(\s*(.+?)\s*\)\s*(?:\^|\*\*)\s*2")
 _ABOUT = re.compile(r"\s*(?:about|around|~)\s*(.+)", re.IGNORECASE)
 _IN_BUCKETS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*buckets?\s*")
 #: Marks the fields that can be changed while a campaign runs.
@@ -248,12 +247,7 @@ def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str
 
 def _in_rounds(key: str, value: Any, buckets: Buckets, expected: int) -> Any:
     """A parameter given in time, or in buckets, as rounds."""
-    if not isinstance(value, str):
-        return value
-    squared = _SQUARED.fullmatch(value) if key == "delay_variance" else None
-    if squared is not None:
-        return (_in_buckets(squared[1], key, buckets) * expected) ** 2
-    if key not in _IN_TIME:
+    if not isinstance(value, str) or key not in _IN_TIME:
         return value
     rounds = _in_buckets(value, key, buckets) * expected
     return rounds if key == "mean_delay" else math.ceil(rounds)
