@@ -31,13 +31,7 @@ def test_a_run_depends_on_its_setting_and_number_alone(policy):
     assert -1e-12 < one.lost < 1
 
 
-def test_all_policies_meet_the_same_market():
-    runs = [MarketRunSpec(SHORT, policy).run(2) for policy in ("equal-split", "switchback")]
-    assert runs[0].lost_by_split == runs[1].lost_by_split
-    assert runs[0].best == runs[1].best
-
-
-def test_the_loss_of_an_equal_split_is_what_the_split_loses():
+def test_an_equal_split_loses_what_the_mean_of_all_options_does_in_the_same_markets():
     """Over 20 markets, rotating weekly loses what the mean of all options does, within 15%."""
     law = Market(buckets=84, effects=0.2)
     runs = [MarketRunSpec(law, "equal-split").run(number) for number in range(20)]
@@ -45,6 +39,8 @@ def test_the_loss_of_an_equal_split_is_what_the_split_loses():
         np.mean([getattr(each, name) for each in runs]) for name in ("lost", "lost_by_split")
     )
     assert played == pytest.approx(computed, rel=0.15)
+    other = MarketRunSpec(law, "half-time-test").run(2)
+    assert (other.lost_by_split, other.best) == (runs[2].lost_by_split, runs[2].best)
 
 
 def test_always_the_best_loses_nothing():
@@ -131,7 +127,7 @@ def test_switchback_plays_in_every_kind_of_market(change):
 
 
 def test_one_stream_is_a_policy_like_any_other():
-    conformance.check(Switchback(3, 24_000, 1_000.0, bucket=1_000))
+    conformance.check(Switchback(2, 16_000, 1_000.0, bucket=1_000))
 
 
 def test_one_stream_plays_problems_of_the_lab():

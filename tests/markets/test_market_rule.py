@@ -57,7 +57,7 @@ def test_a_decision_is_a_function_of_the_rows_whatever_their_order():
 
 def test_what_is_remembered_of_earlier_weeks_changes_nothing():
     settings, rows = made(days=30)
-    for day in range(0, 30, 3):
+    for day in (8, 15, 29):
         panel = Panel.of(rows, settings, day)
         with_memory = learned(panel, settings)
         search_file._MEMORY.clear()
@@ -403,24 +403,21 @@ def test_the_largest_region_has_the_first_option_of_the_order():
     assert one["south"].option in (OPTIONS[order[0]], tried[0])
 
 
-def shown_late(times, days, *, effect=0.15, gift_from=6):
-    """One stream of "old", then "gift", which is better and `times` as late; no noise."""
+def shown_late(times, days, *, effect=0.15, gift=range(6, 200)):
+    """One stream of "old" and, on some days, "gift": better and `times` as late; no noise."""
     settings = MarketConfig(("old", "gift"), 90, delay=DelayPrior(2.0), status_quo="old")
     arrived = np.zeros(days + 28)
+    shown = {day: "gift" if day in gift else "old" for day in range(-200, days)}
     for option, delay, worth in (
         ("old", 2.0, 600.0),
         ("gift", 2.0 * times, 600 * math.exp(effect)),
     ):
-        weights = lag_weights(DelayPrior(delay))
-        for day in range(-200, days):
-            shown = "gift" if day >= gift_from else "old"
-            for lag, weight in enumerate(weights):
-                if shown == option and 0 <= day + lag + 28 < len(arrived):
+        for lag, weight in enumerate(lag_weights(DelayPrior(delay))):
+            for day in range(-28 - lag, days - lag):
+                if shown[max(day, -200)] == option:
                     arrived[day + lag + 28] += weight * worth
     rows = [
-        RegionRow(
-            "", day, 2e4, "gift" if day >= gift_from else "old", float(round(arrived[day + 28]))
-        )
+        RegionRow("", day, 2e4, shown[day], float(round(arrived[day + 28])))
         for day in range(-28, days)
     ]
     return settings, rows
@@ -436,6 +433,15 @@ def test_a_visit_goes_on_while_the_option_may_be_best_and_late():
     assert choice.late.buckets > 8
     sure = dataclasses.replace(settings, differing_delays=0.0)
     assert decide(rows, 9, sure)[""].option == "old"
+
+
+@pytest.mark.parametrize(("gift", "late"), [(range(6, 9), True), (range(6, 40), False)])
+def test_an_option_that_may_be_late_is_shown_again_until_it_was_shown_long_enough_once(gift, late):
+    settings, rows = shown_late(2.0, gift.stop + 1, effect=0.15 if late else -0.05, gift=gift)
+    settings = dataclasses.replace(settings, period=1)
+    choice = decide(rows, gift.stop + 1, settings)[""]
+    assert (choice.late is not None) is late
+    assert choice.option == ("gift" if late else "old")
 
 
 def test_one_stream_without_visitors_keeps_equal_delays_and_says_so():
