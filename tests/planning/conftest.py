@@ -24,7 +24,8 @@ SMALL = {
 def small_plan():
     """A plan that is a go, with few replications of some policies."""
     policies = ["unmix", "half test", "equal split"]
-    return plan(**SMALL, replications=20, workers=1, policies=policies)
+    asked = {**SMALL, "run_for": "5 weeks"}
+    return plan(**asked, replications=20, workers=1, policies=policies)
 
 
 def candidates(**said):

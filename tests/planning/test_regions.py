@@ -71,7 +71,7 @@ def test_a_wild_demand_is_warned_of():
 
 @pytest.fixture(scope="module")
 def regional():
-    policies = ["switchback", "half-time test", "switchback, added up"]
+    policies = ["switchback", "half-time test"]
     return plan(**ASKED, history=history_file(), replications=3, workers=1, policies=policies)
 
 
