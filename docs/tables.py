@@ -5,18 +5,22 @@
     python docs/tables.py                           # the tables into the pages
     python docs/tables.py --check                   # are they what the results say?
 
-A table stands in a page between `<!-- table: NAME -->` and `<!-- end of table -->`.
+Tables of the benchmark come from the archive that is shipped with the package
+(`python studies/archive.py`). A table stands in a page between `<!-- table: NAME -->` and
+`<!-- end of table -->`.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from latesum.benchmark import archive
 from latesum.experiments.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +73,9 @@ def _take_sweep(path: Path) -> None:
 
 
 def _rows(file: str) -> list[Row]:
+    """The rows of a CSV file in `docs/results`, or the cards of the benchmark's archive."""
+    if file == "archive":
+        return archive()
     found = read_summary(RESULTS / f"{file}.csv")
     return [{name: _value(text) for name, text in row.items()} for row in found]
 
@@ -137,12 +144,19 @@ def regrets(
 
 # The tables.
 
-_HEADLINE = {name: name for name in ("Unmix", "Flow", "ODAAF")} | {
-    "QPM-D, UCB1": "QPM-D, UCB1 \\*",
-    "QPM-D, KL-UCB++": "QPM-D, KL-UCB++ \\*",
+#: Constants of ARS-UCB (growth, exploration), beside Flow with an index of the same kind.
+_ARS = ("ARS (2, 4)", "ARS (2, 2)", "ARS (3, 4)", "ARS (3, 2)", "Flow, UCB1")
+#: What a policy is given of the delay, by track of the benchmark.
+_TRACKS = {
+    "nothing": "nothing",
+    "mean": "its mean",
+    "bound": "mean and bound",
+    "variance": "mean and variance",
+    "distribution": "its distribution",
 }
-#: On the front page.
-_FRONT = {name: words for name, words in _HEADLINE.items() if name != "QPM-D, UCB1"}
+_FRONT = {name: name for name in ("Unmix", "Flow", "ODAAF")} | {
+    "QPM-D, KL-UCB++": "QPM-D, KL-UCB++ \\*"
+}
 _GIVEN = {1: "its mean", 0.5: "half of its mean", 2: "twice its mean", "nothing": "nothing"}
 _LAWS = {"usual": "10 to 100 rounds", "wide": "1 to 5,000 rounds"}
 #: Worlds of the study of markets.
@@ -212,17 +226,90 @@ def market(name: str) -> Shown:
     )
 
 
+def _limits(part: Mapping[str, Any]) -> tuple[str, str]:
+    """Score and interval of `core-1` as ratios."""
+    value, low, high = (math.exp(part["score"][key]) for key in ("value", "low", "high"))
+    return f"{value:.2f}", f"{low:.2f} to {high:.2f}"
+
+
+def _stuck(rate: Mapping[str, Any]) -> str:
+    return f"{rate['seen']} of {rate['runs']:,} ({rate['low']:.1%} to {rate['high']:.1%})"
+
+
+def _ranked(cards: Rows) -> list[Row]:
+    return sorted(cards, key=lambda card: card["suites"]["core-1"]["score"]["value"])
+
+
+def ranking(cards: Rows) -> str:
+    """All policies for totals by their score, with stuck runs."""
+    lines = []
+    for card in _ranked([each for each in cards if not each["attributed"]]):
+        core, drawn = card["suites"]["core-1"], card["suites"]["random-1"]
+        cells = sum(row["log_ratio"] is not None for row in card["cells"])
+        about = [f"`{card['entry']}`", _TRACKS[card["track"]], *_limits(core)]
+        lines.append([*about, f"{cells} × {core['runs']}", _stuck(drawn["stuck"])])
+    columns = ["policy", "given of the delay", "ratio", "95% interval", "cells × runs"]
+    return _markdown([*columns, "stuck on `random-1` (95% limits)"], lines)
+
+
+def safe_list(cards: Rows) -> str:
+    """The policies whose rate of stuck runs is small enough."""
+    lines = []
+    for card in _ranked([each for each in cards if not each["attributed"]]):
+        drawn = card["suites"]["random-1"]
+        if drawn["safe"]:
+            coverage = "–" if drawn["coverage"] is None else f"{drawn['coverage']:.1%}"
+            ratios = [_limits(card["suites"]["core-1"])[0], f"{math.exp(drawn['ratio']):.2f}"]
+            speed = f"{card['microseconds_per_decision']:,.0f} µs"
+            about = [f"`{card['entry']}`", _TRACKS[card["track"]]]
+            lines.append([*about, *ratios, coverage, speed])
+    columns = ["policy", "given of the delay", "ratio", "ratio, random problems"]
+    return _markdown([*columns, "coverage of 95% intervals", "CPU per decision"], lines)
+
+
+def wrong_means(cards: Rows) -> str:
+    """Ratio and stuck runs on `random-1` where the mean delay that is given is wrong."""
+    lines = []
+    for card in _ranked([each for each in cards if each["suites"]["random-1"]["robustness"]]):
+        drawn = card["suites"]["random-1"]
+        parts = [drawn["robustness"]["0.5"], drawn, drawn["robustness"]["2"]]
+        shown = [f"{math.exp(each['ratio']):.2f}; {each['stuck']['seen']:,}" for each in parts]
+        lines.append([f"`{card['entry']}`", *shown])
+    return _markdown(["ratio; stuck runs of 1,000", "half the mean", "the mean", "twice"], lines)
+
+
+def same_index(cards: Rows) -> str:
+    """Policies with the same index, beside the attributed ones."""
+    lines = []
+    reference = {
+        card["index"]: card["suites"]["core-1"]["score"]["value"]
+        for card in cards
+        if card["entry"].startswith("qpm-d")
+    } | {"kl-ucb++": 0.0}
+    for index in ("kl-ucb++", "ucb1"):
+        for card in _ranked([each for each in cards if each["index"] == index]):
+            star = " \\*" if card["attributed"] else ""
+            own = math.exp(card["suites"]["core-1"]["score"]["value"] - reference[index])
+            about = [index, f"`{card['entry']}`{star}", _TRACKS[card["track"]]]
+            lines.append([*about, *_limits(card["suites"]["core-1"]), f"{own:.2f}"])
+    columns = ["index", "policy", "given of the delay", "ratio", "95% interval"]
+    return _markdown([*columns, "ratio to QPM-D with this index"], lines)
+
+
 #: The file of each table, and what makes it.
 TABLES: dict[str, tuple[str, Shown]] = {
     "headline": ("headline", regrets("{mean:,.0f}", "problem", _FRONT)),
-    "headline-errors": ("headline", regrets(columns=_HEADLINE)),
+    "ranking": ("archive", ranking),
+    "safe": ("archive", safe_list),
+    "wrong-means": ("archive", wrong_means),
+    "same-index": ("archive", same_index),
     "regret": (
         "regret",
         regrets(
             "{mean:,.0f} ± {standard_error:,.0f} ({runs:,})", "mean regret ± standard error (runs)"
         ),
     ),
-    "ars-constants": ("ars", regrets()),
+    "ars-constants": ("ars", regrets(columns={name: name for name in _ARS})),
     "price": ("price", prices),
     "safety": ("safety", stuck),
     "end-ratios": ("ratios", end_ratios),

@@ -151,7 +151,7 @@ def test_tables_of_markets_are_made_from_what_the_study_writes(tmp_path, monkeyp
         row_of(cell, run_chunk(Chunk(setting, 0, 2)))
         for cell, setting in zip(cells, runs, strict=True)
     ]
-    write_summary(tmp_path / "markets.csv", (row.values() for row in rows))
+    write_summary(tmp_path / "markets.csv", (row._asdict() for row in rows))
     head, _, line = (
         text.strip("| ").split(" | ") for text in tables.table("market-worlds").splitlines()
     )
