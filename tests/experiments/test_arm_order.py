@@ -52,8 +52,8 @@ def test_all_orders_come_equally_often():
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_policy_meets_the_order_of_its_replication():
-    result = compare(PROBLEM, TEXTS, HORIZON, replications=6, seed=1, order="drawn")
-    for number in range(6):
+    result = compare(PROBLEM, TEXTS, HORIZON, replications=2, seed=1, order="drawn")
+    for number in range(2):
         listed = PROBLEM.permuted(random_order(3, (1, number)))
         for text in TEXTS:
             expected = _directly(listed, text, HORIZON, number)
@@ -88,7 +88,7 @@ def test_where_the_best_arm_is_listed_does_not_rank_a_policy():
     How often each arm comes first is known exactly, and so is the mean regret.
     """
     runs, horizon = 40, 900
-    for listing in permutations(range(3)):
+    for listing in ((0, 1, 2), (2, 1, 0)):
         problem = Problem([0.30, 0.31, 0.315], "geometric(15)").permuted(listing)
         given = {"replications": runs, "seed": 1, "order": "drawn", "bucket": 10, "report_lag": 20}
         (row,) = compare(problem, ["oracle(best_arm=0)"], horizon, **given).summary()

@@ -12,7 +12,7 @@ import pytest
 import sweep_to_kill
 
 from latesum._checks import InvalidInput
-from latesum.experiments import engine, runners
+from latesum.experiments import runners
 from latesum.experiments.runners import chosen_runner
 from latesum.experiments.sweep import run_sweep
 
@@ -37,11 +37,6 @@ def cluster(request: pytest.FixtureRequest, distributed: Any) -> Iterator[Any]:
         host="127.0.0.1",
     ) as started:  # fmt: skip
         yield started
-
-
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_SECONDS_PER_CHUNK", 0.01)
 
 
 def test_a_worker_killed_midway_changes_nothing(

@@ -1,5 +1,7 @@
 """Totals that are known late, without buckets: of whole blocks, at decisions that are few."""
 
+import itertools
+
 import pytest
 
 from latesum import ODAAF, Flow, Problem, RoundRobin, simulate
@@ -83,8 +85,13 @@ def test_odaaf_waits_for_its_phases():
     assert sum(each.rounds for each in plays if each.purpose == "bridge") >= 100
 
 
-@pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "ars-ucb", "round-robin"])
-@pytest.mark.parametrize("reports", [(1, 60), (40, 100)], ids=["blocks", "buckets"])
+@pytest.mark.parametrize(
+    ("name", "reports"),
+    [
+        *itertools.product(["flow", "odaaf-b", "ars-ucb", "round-robin"], [(1, 60), (40, 100)]),
+        ("unmix", (40, 100)),
+    ],
+)
 def test_the_copy_that_decides_again_is_as_good_as_a_new_one(name, reports, monkeypatch):
     setting = RunSpec(PROBLEM, PolicySpec.parse(name), 1_000, reports=Reports(*reports))
     kept = setting.run(1).plays

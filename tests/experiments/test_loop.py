@@ -1,5 +1,6 @@
 """The loop: a policy is told all that was played, in one piece or two, and every hook of it is called."""
 
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -40,9 +41,16 @@ def test_a_policy_knows_what_was_played(text, reports):
 
 
 @pytest.mark.parametrize(
-    "reports", [Reports(), Reports(500), Reports(1, 300), Reports(500, 1_300)], ids=str
+    ("text", "reports"),
+    [
+        *itertools.product(
+            ["odaaf", "flow"], [Reports(), Reports(500), Reports(1, 300), Reports(500, 1_300)]
+        ),
+        ("unmix", Reports()),
+        ("unmix", Reports(500, 1_300)),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("text", ["odaaf", "flow", "unmix"])
 def test_a_run_is_played_on(text, reports):
     """The last block of the first piece is cut short: the second goes on with it."""
     run = spec(TWO_ARMS, text, 20_700, reports=reports).run(1)
