@@ -19,8 +19,10 @@ def check_status_quo(status_quo: Any, n_arms: int) -> StatusQuo:
     >>> check_status_quo("other", 2), check_status_quo(1, 2)
     ('other', 1)
     """
-    if status_quo is None or status_quo == "other":
-        return status_quo  # type: ignore[no-any-return]
+    if status_quo is None:
+        return None
+    if status_quo == "other":
+        return "other"
     if isinstance(status_quo, str):
         raise InvalidInput(
             f"the status quo is one of the arms (0 to {n_arms - 1}), 'other' (something that is "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -72,10 +72,9 @@ def check_state(state: Any, kind: str) -> None:
         raise InvalidInput(f"this is the state of a {state['policy']!r} policy, not of {kind!r}.")
 
 
-def arguments_of(policy: type) -> dict[str, inspect.Parameter]:
+def arguments_of(policy: type) -> Mapping[str, inspect.Parameter]:
     """The arguments of a policy's constructor; each has a name, since they are saved by it."""
-    arguments = dict(inspect.signature(policy.__init__).parameters)  # type: ignore[misc]
-    del arguments["self"]
+    arguments = inspect.signature(policy).parameters
     for name, argument in arguments.items():
         if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
             raise InvalidInput(
@@ -127,7 +126,7 @@ def typed(policy: Any) -> str:
 
 
 def _kept(policy: Any) -> dict[str, inspect.Parameter]:
-    arguments = arguments_of(type(policy))
+    arguments = dict(arguments_of(type(policy)))
     arguments.pop("rng", None)
     if policy.names == checked_names(None, policy.n_arms):
         arguments.pop("names", None)
