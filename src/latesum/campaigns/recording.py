@@ -281,7 +281,7 @@ class Recorder:
         usual_rounds, rate = self._usual[row.region or ""]
         if verdict in ("same", "unknown bucket"):
             return marks, ""
-        if row.rounds is not None and _far_from(row.rounds, usual_rounds):
+        if row.rounds is not None and usual_rounds and _far_from(row.rounds, usual_rounds):
             visitors = counted(row.rounds, "visitor")
             return marks, f"{visitors}, where {usual_rounds:,.0f} are usual: is that right?"
         usual = 0.0 if rate is None else rate * (rounds or self.config.expected_rounds)
@@ -320,11 +320,14 @@ class Recorder:
         return True
 
 
-def _usual(part: CampaignState) -> tuple[float, float | None]:
-    """The rounds of a bucket and what a round brings, by the median; None where little is known."""
+def _usual(part: CampaignState) -> tuple[float | None, float | None]:
+    """The rounds of a bucket and what a round brings, by the median; None where little is known.
+
+    What was expected is of one stream: regions differ in size.
+    """
     known = [value for value in part.values.values() if value.rounds and value.total is not None]
     if len(known) < _MIN_USUAL:
-        return part.config.expected_rounds, None
+        return None if part.config.regions else part.config.expected_rounds, None
     rates = [(value.total or 0.0) / (value.rounds or 1) for value in known]
     return statistics.median(value.rounds or 0 for value in known), statistics.median(rates)
 
