@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
-MARKET_RUNS_VERSION = 4
+MARKET_RUNS_VERSION = 5
 #: What is kept of a run in a market.
 MARKET_MEASURES = (
     "regret",
@@ -55,7 +55,6 @@ class MarketRunSpec:
             one stream.
         seed: The seed; run i draws from its i-th child under every policy.
         measures: What is kept of a run.
-        checkpoints: The buckets after which regret is kept; the last one always is.
         problem_name: What the law is called in tables; no part of the digest.
         policy_name: What the policy is called in tables; no part of the digest.
 
@@ -69,7 +68,6 @@ class MarketRunSpec:
     policy: str
     seed: int = 1
     measures: tuple[str, ...] = MARKET_MEASURES
-    checkpoints: tuple[int, ...] = ()
     problem_name: str = ""
     policy_name: str = ""
     #: In markets no policy has attributed feedback, and no assumption is known to be broken.
@@ -86,16 +84,10 @@ class MarketRunSpec:
     def compared(
         cls, market: Market, policy: object, *, measures: Sequence[str] = (), **named: Any
     ) -> MarketRunSpec:
-        """A setting that keeps what every comparison keeps, with regret after each bucket.
+        """A specification that keeps what every comparison keeps, and some measures more.
 
-        Args:
-            market: The law.
-            policy: What decides, as text.
-            measures: What is kept beside regret, `ended_on_best` and `switches`.
-            named: Further fields.
-
-        >>> MarketRunSpec.compared(Market(buckets=14), "flow").checkpoint_rounds[-3:]
-        array([12, 13, 14])
+        >>> MarketRunSpec.compared(Market(buckets=14), "flow").measures
+        ('regret', 'ended_on_best', 'switches')
         """
         if not isinstance(policy, str):
             raise InvalidInput(
@@ -103,8 +95,7 @@ class MarketRunSpec:
                 'or "switchback".'
             )
         more = [text for text in measures if text not in _USUAL]
-        checkpoints = tuple(range(1, market.buckets + 1))
-        return cls(market, policy, measures=(*_USUAL, *more), checkpoints=checkpoints, **named)
+        return cls(market, policy, measures=(*_USUAL, *more), **named)
 
     @property
     def horizon(self) -> int:
@@ -113,8 +104,8 @@ class MarketRunSpec:
 
     @property
     def checkpoint_rounds(self) -> Integers:
-        """The buckets at which regret is kept."""
-        return np.unique([*self.checkpoints, self.market.buckets])
+        """The buckets after which regret is kept: all."""
+        return np.arange(1, self.horizon + 1)
 
     @functools.cached_property
     def digest(self) -> str:
@@ -128,16 +119,11 @@ class MarketRunSpec:
         data: dict[str, Any] = {"market": law, "policy": self.policy, "seed": self.seed}
         if self.measures != MARKET_MEASURES:
             data["measures"] = list(self.measures)
-        if self.checkpoints:
-            data["checkpoints"] = list(self.checkpoints)
         return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MarketRunSpec:
         """The opposite of `to_json`.
-
-        Args:
-            data: What it gave.
 
         >>> setting = MarketRunSpec(Market(regions=2), "switchback", 7)
         >>> MarketRunSpec.from_json(setting.to_json()).digest == setting.digest
@@ -148,7 +134,6 @@ class MarketRunSpec:
             data["policy"],
             data["seed"],
             tuple(data.get("measures", MARKET_MEASURES)),
-            tuple(data.get("checkpoints", ())),
         )
 
     @property
@@ -182,7 +167,7 @@ class MarketRunSpec:
         playing = player(self.policy, world, int(seed))
         for bucket in range(world.law.buckets):
             world.play(bucket, playing.decide(bucket))
-        return MarketRun(world, playing, self.checkpoints)
+        return MarketRun(world, playing)
 
     def _start(self, number: int) -> MarketWorld:
         seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _WORLD))
@@ -195,15 +180,12 @@ class MarketRun:
     Args:
         world: The market after its last bucket.
         playing: What decided.
-        checkpoints: The buckets after which regret is asked for; the last one always is.
     """
 
-    def __init__(
-        self, world: MarketWorld, playing: Player, checkpoints: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, world: MarketWorld, playing: Player) -> None:
         self.world, self.playing = world, playing
         self.horizon = world.law.buckets
-        self.checkpoints = np.unique([*checkpoints, self.horizon])
+        self.checkpoints = np.arange(1, self.horizon + 1)
         regions = np.arange(world.law.regions)
         self._shown = world.shown(self.horizon)[-self.horizon :]
         self._means = np.array([world.means(bucket) for bucket in range(self.horizon)])
