@@ -218,7 +218,7 @@ def market(name: str) -> Shown:
         regret="{of_split:.2f} ± {error:.2f}",
         ends_on_the_best="{ends_best:.0%}",
         coverage_of_90_percent_intervals="{coverage:.0%}",
-        wrong_signs="{wrong_signs:.1%}",
+        wrong_winners="{named_wrongly:.1%}",
         runs="{runs}",
     )
     return lambda rows: shown(
