@@ -415,6 +415,20 @@ def test_an_arm_in_doubt_is_visited_again_and_the_explanation_is_named():
         assert same.ask().arm == 1 - asked.arm
 
 
+def test_a_copy_decides_as_the_original_when_an_arm_is_taken_away():
+    """Before it has learned anything more: what arrived is not copied, and counted again."""
+    world = Problem([0.5, 0.55, 0.6], "exponential(100)").start(rng=np.random.default_rng(2))
+    policy = Unmix(3, 50_000, mean_delay=100, rng=np.random.default_rng(2))
+    while policy.rounds_played < 10_000:
+        asked = policy.ask()
+        policy.tell(asked.arm, asked.segment, world.play(asked.arm, asked.segment))
+        one, other = policy.copy(), policy.copy()
+        one.estimates()  # counts what arrived
+        for each in (one, other):
+            each.drop(asked.arm)
+        assert one.ask() == other.ask()
+
+
 def _played_while_totals_are_missing(missing):
     """Rounds of each of three arms; the totals of the first visits to arm 1, the best, are missing."""
     world = Problem([0.3, 0.6, 0.5], "exponential(20)").start(rng=np.random.default_rng(5))

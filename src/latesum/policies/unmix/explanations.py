@@ -174,6 +174,7 @@ class DelayExplanation:
     ) -> tuple[float, float, float, float]:
         """Steps from `point`, in place; with one mean held, or none: `model_kernels.fit`."""
         curve = self.curve
+        self.design.fill(segments, self.laws)
         given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
         variances = self.variances if point is self.point else self.variances.copy()
         seen = segments.table, segments.pending_from, self.design.arrivals, self.laws
@@ -187,7 +188,6 @@ class DelayExplanation:
 
     def refine(self, segments: Segments, steps: int = 1) -> None:
         """Steps from where the fit is."""
-        self.design.fill(segments, self.laws)
         self.objective, self.misfit, impossible, _ = self.fit(segments, steps, self.point)
         self.cost = self.objective + self.penalty * self.misfit + impossible
         self.fitted_at = segments.clock
@@ -239,7 +239,6 @@ class DelayExplanation:
         self, segments: Segments, dispersion: float
     ) -> tuple[tuple[float, float, float, float], Floats]:
         """The fit where rewards vary less than 0/1 rewards do, and its point; nothing changes."""
-        self.design.fill(segments, self.laws)
         point = self.point.copy()
         return self.fit(segments, 2, point, dispersion=dispersion), point
 
@@ -279,17 +278,11 @@ class Explanations:
         return DelayExplanation(scale, penalty, mean_known(scale, WIDE, self._n_arms, atom=atom))
 
     def reach(self, longest: float) -> None:
-        """Where nothing is given: scales up to the `longest` may be true."""
-        while self._of_all_scales and self.common[-1].scale <= longest:
-            self._add_scale()
-
-    def _add_scale(self) -> None:
-        """The next scale: first without rewards at once, then with."""
-        last = self.common[-1].scale
-        if len(self.common) % 2:
-            self.common.append(self._wide(last, ATOM, KAPPA))
-        else:
-            self.common.append(self._wide(2 * last, 0.0, 0.0))
+        """Where nothing is given: scales up to the `longest` may be true, with an atom and not."""
+        while self._of_all_scales and (last := self.common[-1].scale) <= longest:
+            with_atom = len(self.common) % 2
+            new = (last, ATOM, KAPPA) if with_atom else (2 * last, 0.0, 0.0)
+            self.common.append(self._wide(*new))
 
     def look(self, segments: Segments) -> None:
         """Fit what may be believed or raise a doubt by now; the rest once the rounds have doubled.
@@ -323,10 +316,6 @@ class Explanations:
             each.deficit = (each.cost - self.believed.cost) / self.believed.misfit
         return fitted
 
-    def _kept(self, segments: Segments, each: DelayExplanation) -> float:
-        """How much an arm's own delay may cost: it is soon believed, or it raises a doubt."""
-        return max(2.0 * math.log(segments.clock / each.scale) - 2.0 * KAPPA, KAPPA)
-
     def stretch(self, segments: Segments, index: dict[int, float], leader: int) -> None:
         """Let the rewards of an arm be later than those of the others, where that matters.
 
@@ -339,7 +328,7 @@ class Explanations:
         self.stretched = [
             each
             for each in self.stretched
-            if each.deficit <= self._kept(segments, each) or each is self.believed
+            if each.deficit <= _kept(segments, each) or each is self.believed
         ]
         likeliest = min(self.common, key=lambda each: each.cost)
         for base in {id(each): each for each in (likeliest, self.believed)}.values():
@@ -373,7 +362,7 @@ class Explanations:
                     if margin <= KAPPA:
                         each.refine(segments)
                         margin = (each.cost - believed.cost) / believed.misfit
-                        margin -= self._kept(segments, each)
+                        margin -= _kept(segments, each)
                 if margin > 0.0:
                     self._asked[key] = _ask_again(segments.clock, margin)
                     break
@@ -466,6 +455,11 @@ class Explanations:
             found.append(objective + information + 0.5 * (math.log(rho) + 1.0 / rho))
         within = np.flatnonzero(np.array(found) <= np.nanmin(found) + 1.0)
         return float(_DISPERSIONS[within[0]])
+
+
+def _kept(segments: Segments, each: DelayExplanation) -> float:
+    """How much an arm's own delay may cost: it is soon believed, or it raises a doubt."""
+    return max(2.0 * math.log(segments.clock / each.scale) - 2.0 * KAPPA, KAPPA)
 
 
 def _ask_again(clock: int, margin: float) -> float:
