@@ -2,16 +2,18 @@
 
 import contextlib
 import json
+import os
 import shutil
 import socket
 import ssl
+import subprocess
 import time
+from pathlib import Path
 
 import httpx
 import pytest
-from service_process import ServiceProcess
+from service_process import ServiceProcess, free_port
 from service_settings import SETTINGS
-from tls_proxy import NGINX, make_certificate, nginx, standard_proxy
 
 from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens
@@ -19,6 +21,74 @@ from latesum.service.auth import SECURE_COOKIE as COOKIE
 from latesum.service.client import Client
 
 PAGE = {"X-Latesum-Page": "1"}
+CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
+NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
+
+
+def make_certificate(folder):
+    """A key, and a certificate of its own for 127.0.0.1 and localhost."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return key, certificate
+
+
+def server_block(upstream, port, key, certificate):
+    """`deploy/nginx.conf` for this service, at this port of all addresses of this machine."""
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    for shipped, used in (
+        ("http://127.0.0.1:8000", upstream),
+        ("listen 443 ssl", f"listen 0.0.0.0:{port} ssl"),
+        ("/etc/ssl/certs/latesum.pem", str(certificate)),
+        ("/etc/ssl/private/latesum.pem", str(key)),
+    ):
+        assert shipped in text
+        text = text.replace(shipped, used)
+    return text
+
+
+@contextlib.contextmanager
+def nginx(folder, upstream, key, certificate):
+    """nginx as it is shipped; the port on which it speaks HTTPS."""
+    port = free_port()
+    temporary = "".join(
+        f"{name}_temp_path {folder}/{name};\n"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (folder / "nginx.conf").write_text(
+        f"""pid {folder}/nginx.pid;
+error_log stderr crit;
+worker_processes 1;
+daemon off;
+{"user root;" if os.geteuid() == 0 else ""}
+events {{ worker_connections 512; }}
+http {{
+  access_log off;
+  {temporary}
+  {server_block(upstream, port, key, certificate)}
+}}
+"""
+    )
+    process = subprocess.Popen([NGINX, "-p", folder, "-c", folder / "nginx.conf"])
+    try:
+        wait_for(port)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(120)
+
+
+def wait_for(port, seconds=120):
+    end = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 class Behind:
@@ -43,19 +113,10 @@ class Behind:
             time.sleep(0.05)
 
 
-NGINX_ONLY = pytest.param(
-    nginx,
-    id="nginx",
-    marks=pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
-)
-
-
-@pytest.fixture(
-    scope="module", params=[NGINX_ONLY, pytest.param(standard_proxy, id="standard library")]
-)
-def behind(request, tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl, which makes the certificate, is not installed")
+@pytest.fixture(scope="module")
+def behind(tmp_path_factory):
+    if NGINX is None or shutil.which("openssl") is None:
+        pytest.skip("nginx, or openssl, which makes the certificate, is not installed")
     folder = tmp_path_factory.mktemp("proxy")
     with Store(folder / "campaigns.db") as store:
         secret = Tokens(store).new("shop", "admin")
@@ -67,7 +128,7 @@ def behind(request, tmp_path_factory):
         # So few that a slow machine asks more often, and more than the tests need at once.
         configured={"unauthenticated_per_second": 3.0},
     )  # fmt: skip
-    with service, request.param(folder, service.url, key, certificate) as port:
+    with service, nginx(folder, service.url, key, certificate) as port:
         yield Behind(f"https://127.0.0.1:{port}", port, secret, certificate, log, service)
 
 
@@ -136,9 +197,8 @@ def connect_tls(behind, stack, source="127.0.0.1"):
     return stack.enter_context(behind.trusted.wrap_socket(raw, server_hostname="127.0.0.1"))
 
 
-@pytest.mark.parametrize("behind", [NGINX_ONLY], indirect=True)
 def test_one_address_cannot_hold_the_service_by_slow_bodies(behind):
-    """Of an address that has 100 requests under way the next are refused, and others are answered."""
+    """Of an address that has 100 requests in progress the next are refused, and others are answered."""
     slow = b"POST /v1/plans HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nab"
     with contextlib.ExitStack() as stack:
         for _ in range(130):
@@ -151,7 +211,6 @@ def test_one_address_cannot_hold_the_service_by_slow_bodies(behind):
         assert other.recv(100).startswith(b"HTTP/1.1 200")
 
 
-@pytest.mark.parametrize("behind", [NGINX_ONLY], indirect=True)
 def test_logins_are_limited_for_each_address(behind):
     with httpx.Client(verify=behind.trusted, timeout=60) as client:
         guesses = [
