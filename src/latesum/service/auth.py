@@ -54,6 +54,7 @@ _MAX_LOGIN, _MAX_UNUSED, _MAX_SMALL = 2_000, 10_000, 100_000
 _LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans)")
 #: Seconds for the body of a login or of a request that needs none.
 _MAX_SHORT_SECONDS = 3.0
+#: Seconds before a refusal that a client would answer with the same request again.
 _LET_GO = 0.1
 #: Keys whose requests are counted for a rate limit.
 _MAX_KEYS = 10_000
@@ -167,7 +168,7 @@ class AuthMiddleware:
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
         # Before anything is looked up: who guesses costs nobody time.
-        _slow_down(self._unauthenticated.wait(_address_of(scope), take=False))
+        await _slow_down(self._unauthenticated.wait(_address_of(scope), take=False))
         secret, by_cookie = read_secret(scope)
         find = self._sessions.find if by_cookie else self._tokens.find
         token = None
@@ -175,7 +176,8 @@ class AuthMiddleware:
             async with _turn(self._looking_up):
                 token = await self._workers.run(self._workers.tokens, find, secret)
         if token is None:
-            return self._ask_for_token(scope, headers, had_secret=secret is not None), receive
+            asking = self._ask_for_token(scope, headers, had_secret=secret is not None)
+            return await asking, receive
         from_our_page = PAGE_HEADER in headers and _same_origin(scope, headers)
         if by_cookie and method not in _SAFE and not from_our_page:
             raise Refused(403, f"only the service's own page may act by cookie{_PROXY}")
@@ -187,8 +189,8 @@ class AuthMiddleware:
             largest = min(largest, _MAX_SMALL)
         return self._work, _replay(await _read_body(receive, headers, largest, seconds), receive)
 
-    def _ask_for_token(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
-        _slow_down(self._unauthenticated.wait(_address_of(scope)))
+    async def _ask_for_token(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
+        await _slow_down(self._unauthenticated.wait(_address_of(scope)))
         page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
         if page and not scope["path"].startswith("/v1/"):
             return login_page(401, "You were logged out; log in again." if had_secret else "")
@@ -201,7 +203,7 @@ class AuthMiddleware:
         raise Refused(401, sentence, www_authenticate='Bearer realm="latesum"')
 
     async def _log_in(self, scope: Scope, receive: Receive, headers: Headers) -> Response:
-        _slow_down(self._unauthenticated.wait(_address_of(scope)))
+        await _slow_down(self._unauthenticated.wait(_address_of(scope)))
         if not _same_origin(scope, headers):
             raise Refused(403, f"only the service's own page may log in{_PROXY}")
         body = await _read_body(receive, headers, _MAX_LOGIN, self._short_seconds)
@@ -294,9 +296,10 @@ def read_secret(scope: Scope) -> tuple[str | None, bool]:
     return found, found is not None
 
 
-def _slow_down(wait: float) -> None:
-    """Refuse a request that comes too soon."""
+async def _slow_down(wait: float) -> None:
+    """Refuse a request that comes too soon, and not at once: that would invite the next."""
     if wait:
+        await asyncio.sleep(_LET_GO)
         seconds = str(max(1, round(wait + 0.5)))
         raise Refused(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
 
