@@ -165,7 +165,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
 ):
     """The default run has few simulations and options that are soon decided, and leaves its look to the slow ones."""
     if means is None:
-        monkeypatch.setattr(plans, "REPLICATIONS", 12)
+        monkeypatch.setattr(plans, "REPLICATIONS", 20)
     visitor = Visitor(browser, site.address, site.secrets["operate"], scheme, width, height)
     page, name = visitor.page, f"banner-{scheme}-{width}" if means else "banner"
     first_day, check_look = clock().date().isoformat(), visitor.check_look if means else list
