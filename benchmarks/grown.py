@@ -27,7 +27,7 @@ def grow(
         store: Where it is kept.
         name: Its name.
         every: "hour" or "day".
-        buckets: How many have begun; the last is under way.
+        buckets: How many have begun; the last is not over.
         known: Of how many there are totals.
         regions: The number of regions; with one the campaign has none.
         stay: After how many buckets another option was shown.

@@ -66,7 +66,7 @@ def longer(panel: Panel, days: int) -> Panel:
 
 def decisions(panel: Panel, settings: MarketConfig, turns: int) -> dict[str, float]:
     """A decision with all searches remembered, with all but the last week's, and with none."""
-    bucket = panel.end - panel.end % settings.period_length  # where it is decided anew
+    bucket = panel.end - panel.end % settings.period_length  # where it is decided again
     panel = panel.until(bucket)
 
     def remembered() -> object:

@@ -27,7 +27,7 @@ from safety import HARMFUL_SHARE, LAWS
 LONGEST = 8_000
 LONGER = 10
 _SEED = 82
-#: Past the horizon all indices change in every round; they are worked out anew once in so many.
+#: Past the horizon all indices change in every round; they are computed once in so many.
 _INDICES_ANEW = 16
 
 

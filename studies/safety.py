@@ -134,7 +134,7 @@ def measure_safety(
 
 
 def _hiding(spec: PolicySpec, mean_too: bool) -> PolicySpec:
-    """The policy without what it could be told of the delay beyond its mean, or of its mean too."""
+    """The policy without prior knowledge of the delay beyond its mean, or of its mean too."""
     if spec.sees != "totals":
         raise InvalidInput(f"{spec.name} has attributed feedback; other policies are counted.")
     if mean_too and "mean_delay" in spec.accepted and "mean_delay" not in spec.optional:

@@ -246,7 +246,7 @@ class Campaign:
     def _carry_up_to(
         self, bucket: int, now: datetime, writer: Writer, state: CampaignState
     ) -> None:
-        """No one asked for some buckets before this one: what ran before went on."""
+        """Buckets before this one were not asked for: the last option is assumed to have stayed."""
         if not self.config.buckets.timed or state.finished is not None:
             return
         for part in state.parts.values():

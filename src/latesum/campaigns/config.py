@@ -527,7 +527,7 @@ class CampaignConfig(BaseModel):
 
     @property
     def note(self) -> str | None:
-        """What the campaign does not use of what ran before it; None if it uses all."""
+        """What the campaign does not use of status quo and history; None if it uses all."""
         nothing_ran = self.is_market or self.status_quo == "none"
         if nothing_ran or "status_quo" in registry.accepted_parameters(self.policy):
             return None

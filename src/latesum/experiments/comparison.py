@@ -90,7 +90,7 @@ def compare(
         horizon: The number of rounds; of a market, of its buckets.
         replications: How often each policy is run.
         seed: The same seed gives the same result.
-        order: "listed", or "drawn": the order of the arms is drawn anew in every replication, the
+        order: "listed", or "drawn": the order of the arms is drawn in every replication, the
             same for all policies; these must be text then, since each is built for the order it
             meets.
         measures: What is kept of every run beside regret, `ended_on_best` and `switches`.

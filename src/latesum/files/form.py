@@ -124,7 +124,7 @@ class FileForm:
         return self == FileForm()
 
     def after(self, remembered: FileForm) -> FileForm:
-        """What holds if this is given and the other was remembered. A preset begins anew.
+        """What holds if this is given and the other was remembered. A preset starts from nothing.
 
         >>> str(FileForm(decimal=",").after(FileForm(preset="google-ads")))
         'decimal ,; preset google-ads'

@@ -10,7 +10,7 @@ from typing import Literal
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.delays import Delay
 
-#: The status quo where nothing ran before the first row, so that no rewards were in flight, ...
+#: The status quo where nothing was shown before the first row and no rewards were in flight, ...
 NOTHING = "(nothing)"
 #: ... or where something ran, or may have run, and it is not known which option it was.
 NOT_KNOWN = "(not known)"
@@ -64,7 +64,7 @@ class MarketConfig:
         horizon: How many buckets it is decided for; bucket 0 is the first of them.
         regions: The names of the regions; one stream has one region without a name.
         delay: How late sales are.
-        status_quo: What ran before the first row: an option, `NOTHING`, or `NOT_KNOWN`.
+        status_quo: What was shown before the first row: an option, `NOTHING`, or `NOT_KNOWN`.
         pattern: The repeating pattern: "weekday" for daily buckets, "workday" for those of five
             days, "hour" for hourly ones (hours of the day and days of the week), or "none".
         phase: Where in the pattern bucket 0 lies: its weekday from Monday = 0, or its hour in the

@@ -1,7 +1,7 @@
 """The posterior of a market: a mixture over explanations of how late each option's sales are.
 
 "All equally late", "option i is r times as late as the others", a delay of two parts, and, where
-the status quo is not known, "nothing ran before": each explanation is one pass of the filter, and
+the status quo is not known, "nothing before": each explanation is one pass of the filter, and
 counts by its prior probability and by how likely it makes the totals (a Gaussian sum).
 """
 
@@ -36,10 +36,10 @@ _NEGLIGIBLE = 1e-4
 PATTERN_SD, DEVIATION_SD, LEVEL_SD = 0.3, 0.2, 0.3
 #: The sd of a region's level where none of its totals is known yet.
 _UNKNOWN_LEVEL_SD = 1.5
-#: Where it is not known what ran before, V gets the square of this times the share of arrivals from
+#: Where the status quo is not known, V gets the square of this times the share of arrivals from
 #: then, beside the explanation that nothing ran; ...
 _SOMETHING_SD = 1.0
-#: ... and this where totals are dated by decision, and that cannot be told.
+#: ... and this where totals are dated by decision, and that cannot be distinguished.
 _NOT_KNOWN_SD = 3.0
 #: On a holiday, sales may differ by about this much more than on other days.
 _HOLIDAY_SD = 0.3
@@ -73,7 +73,7 @@ class Explanation(NamedTuple):
     Args:
         ratios: How many times the common delay each option's is.
         two_part: Whether a part of the sales comes at once and the rest late.
-        nothing_before: Whether nothing ran before the first row, where that is not known.
+        nothing_before: Whether nothing was shown before the first row, where that is not known.
         prior: How probable it is beforehand.
         delay: D, the common mean delay in buckets: by default the given one. Each explanation
             learns its own, because what is late by one is a longer delay by another.

@@ -48,7 +48,7 @@ class Units(NamedTuple):
         )
 
     def status_quo(self, mean: float) -> str:
-        """What is believed of what ran before the start."""
+        """What is believed of the status quo."""
         return f"The status quo had a mean of about {self.mean(mean)}."
 
 

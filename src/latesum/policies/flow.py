@@ -77,13 +77,13 @@ class Flow(Policy):
         caution: By what share `mean_delay` may be too small: the index takes the better one of an
             arm's estimates with the mean delay as given and with one larger by that share. With 0
             it trusts `mean_delay`, which saves a few per cent.
-        status_quo: What ran before the start, since its late rewards arrive in the first blocks:
+        status_quo: What was played before the start; its late rewards arrive in the first blocks:
             None (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other"
             (no arm, or not known: the first block then only shows the status quo, and is no
             evidence for its arm). Given None where something ran, the first arm looks better than
             it is for a long time.
         history: Segments that were played before the start, oldest first, as (arm, rounds, total
-            or None); `status_quo` is then what ran before the first of them.
+            or None); `status_quo` is then what was played before them.
 
     >>> policy = Flow(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
@@ -302,7 +302,7 @@ class FlowBalance:
     one arm are one run, with no boundary between them.
 
     `mean_delay` is E, the delay's mean or an upper estimate; `delay_bound` is d, its largest value,
-    if it is known; `status_quo` is what ran before the first play (see `latesum.policies.history`).
+    if it is known; `status_quo` is what was played before (see `latesum.policies.history`).
 
     >>> balance = FlowBalance(2, mean_delay=50)
     >>> balance.add(0, 1000, 475.0)     # 1000 rounds at 0.5, of which 50 are still in flight

@@ -1,7 +1,7 @@
 """A market: regions of different size, weekdays, drift, shocks, holidays and late sales.
 
-Season and drift act when a visitor comes, and the sale arrives later. In every run all is drawn
-anew; policies that meet the same run meet the same market.
+Season and drift act when a visitor comes, and the sale arrives later. Every run draws all of
+it; policies that meet the same run meet the same market.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Market:
             raise InvalidInput(f"a week has 7 days, or 5 working days, not {self.week!r}.")
         if self.shape not in _DELAYS and parse(self.shape).mean <= 0:
             raise InvalidInput(f"`shape` is a law of delays, not {self.shape!r}.")
-        known_name(self.before, ("status quo", "nothing", "other"), "answer to what ran before")
+        known_name(self.before, ("status quo", "nothing", "other"), "status quo")
         known_name(self.rounds, ("visitors", "constant"), "knowledge of rounds")
         known_name(self.dated, ("arrival", "decision"), "way to date totals")
         if self.before != "status quo" and self.history:
@@ -246,9 +246,9 @@ class MarketWorld:
         return -self.law.history
 
     def rounds(self, until: int) -> Floats:
-        """What is told of the visitors of all buckets before one, by bucket and region."""
-        told: Floats = self._told[self._open : self._start + until]
-        return told
+        """The reported visitors of all buckets before one, by bucket and region."""
+        reported: Floats = self._reported[self._open : self._start + until]
+        return reported
 
     def shown(self, until: int) -> Integers:
         """What was shown in all buckets before one, by bucket and region."""
@@ -358,7 +358,7 @@ class MarketWorld:
             visits = self._base / rate
         if law.rounds == "constant":
             visits = np.tile(visits[: self._start or None].mean(axis=0), (n, 1))
-        self._told = np.maximum(1.0, np.round(visits))
+        self._reported = np.maximum(1.0, np.round(visits))
         self._delays = np.full(options, law.delay)
         self._delays[int(np.argmax(self.effects))] *= law.best_later
         self._delays[int(np.argmin(self.effects))] *= law.worst_later

@@ -143,8 +143,8 @@ class BlockPlayer:
         policy = spec.given(known).build()
         rng = np.random.default_rng([seed, 7])
         takes = law.history and "history" in spec.accepted
-        told = {"history": self._history()} if takes else {}
-        self._policy = policy.fresh(rng=rng if policy.random else None, **told)
+        given = {"history": self._history()} if takes else {}
+        self._policy = policy.fresh(rng=rng if policy.random else None, **given)
         self._left = 0
 
     def _history(self) -> list[tuple[int, int, float]]:
@@ -215,7 +215,7 @@ class SwitchbackTest:
         self._answer: int | None = None
         self._first = 0  # the history is left out
         self._by_day = law.regions > 1
-        # Otherwise a trend cannot be told from the options.
+        # Otherwise a trend cannot be separated from the options.
         self._trend = law.regions == 1 and self._tested >= 2 * WEEK * law.options
 
     def decide(self, bucket: int) -> list[int]:

@@ -33,7 +33,7 @@ STRETCHES = (1.5, 2.0, 3.0)
 SMALLEST_SCALE = 0.5
 
 # What follows is for cost only: Gauss-Newton steps of a fit from a neutral point; from which
-# deficit on an explanation is left alone until all are fitted anew.
+# deficit on an explanation is left alone until all are fitted again.
 _STEPS = 3
 _FAR = 40.0
 #: What was refuted by a margin is looked at again once the rounds have grown by so much at most:

@@ -60,9 +60,9 @@ class Unmix(Rule):
         mean_delay: The delay's mean, in rounds.
         uncertainty: By what share of it the mean may be wrong (one standard deviation).
         delay: The delay's distribution, such as "exponential(50)"; a list has one per arm.
-        status_quo: What ran before the start: None (nothing), an arm, or "other" (no arm).
+        status_quo: What was played before the start: None (nothing), an arm, or "other" (no arm).
         history: Segments that were played before the start, oldest first, as (arm, rounds, total or
-            None); `status_quo` is then what ran before the first of them.
+            None); `status_quo` is then what was played before them.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 

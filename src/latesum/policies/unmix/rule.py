@@ -42,7 +42,7 @@ class Rule(Policy):
         self._arm = self._remaining = 0
         #: Where nothing is given: the next block's length while the delay cannot be seen yet.
         self._ramp = Segments.FEWEST if self._nothing_given else 0
-        #: All explanations are fitted anew when this many rounds are over; then doubts are due.
+        #: All explanations are fitted again when this many rounds are over; then doubts are due.
         self._look_at, self._look_due = 0, True
         self._clear()
         for arm, rounds, total in self.history:
@@ -67,7 +67,7 @@ class Rule(Policy):
         self._segments.add(arm, rounds, total, math.inf if self._ramp else merged_after)
 
     def _fit(self) -> None:
-        """What is believed, anew whenever the rounds have doubled; else one step further."""
+        """Fit all explanations when the rounds have doubled, otherwise go one step further."""
         segments, explanations = self._segments, self._explanations
         if segments.clock >= self._look_at or self._ramp:
             self._look_at, self._look_due = 2 * segments.clock, True
@@ -109,7 +109,7 @@ class Rule(Policy):
                 self._ramp > self._most_of_first_visit
             ):
                 self._ramp = 0
-                segments.visits = [0] * segments.n_arms  # of the arms it has told nothing yet
+                segments.visits = [0] * segments.n_arms  # nothing is known of the arms yet
                 return False
         last = segments.last_arm if segments.count else -1
         place = order.index(last) + 1 if last in order else 0
