@@ -41,10 +41,10 @@ REFERENCES = ["qpm-d", "delayed-ucb1"]
 SEED = 163573489195935
 #: Runs per cell of core-1. Entries of others have all 200; the intervals here are wider.
 RUNS = 20
-#: Of Unmix, whose runs take longer: per cell of core-1; of random-1 the first problems, by track;
+#: Of Unmix, whose runs take longer, by track: per cell of core-1; of random-1 the first problems;
 #: and of these where the mean that is given is wrong.
-UNMIX_RUNS = 4
-UNMIX_PROBLEMS = {"nothing": 270, "mean": 500, "distribution": 240}
+UNMIX_RUNS = {"nothing": 8, "mean": 8, "distribution": 4}
+UNMIX_PROBLEMS = {"nothing": 750, "mean": 1_000, "distribution": 840}
 UNMIX_WRONG = 100
 TARGET = Path(__file__).parents[1] / "src/latesum/benchmark/archive.parquet"
 
@@ -66,7 +66,8 @@ def main() -> bool:
         for entry in entries:
             runs, problems, wrong_means = RUNS, None, None
             if entry.policy.name == "unmix":
-                runs, problems, wrong_means = UNMIX_RUNS, UNMIX_PROBLEMS[entry.track], UNMIX_WRONG
+                runs, problems = UNMIX_RUNS[entry.track], UNMIX_PROBLEMS[entry.track]
+                wrong_means = UNMIX_WRONG
             outcomes = [
                 run_entry(entry, "core-1", seed=asked.seed, runs=runs, **how),
                 run_entry(entry, "random-1", seed=asked.seed, runs=problems, **how),
