@@ -121,8 +121,7 @@ def test_a_campaign_from_a_plan_with_regions(latesum, campaign, tmp_path):
     code, out, err = campaign(2, *new, "--history", past, "--columns", "rounds=visitors")
     assert code == 0, err
     assert (
-        "old, new in north, south; switchback with horizon=42, mean_delay=1.0, certainty=guess"
-        in out
+        "old, new in north, south; switchback with horizon=42, mean_delay=1, certainty=guess" in out
     )
     code, out, _ = campaign(2, *new[:1], "again", *new[2:], "--regions", "east,west")
     assert code == 0

@@ -233,6 +233,10 @@ def test_other_policies_are_tried_by_their_names():
     found = plan(**asked, policies=policies)
     assert [each.replications for each in found.rows] == [20, 20]
     assert np.array_equal(found.rows[0].gains, found.rows[1].gains)
-    for bad, says in (("none-such", "there is no candidate"), ("qpm-d", "attributed feedback")):
+    for bad, says in (
+        ("none-such", "there is no candidate"),
+        ("qpm-d", "attributed feedback"),
+        ("equal split", "add one that can: unmix"),
+    ):
         with pytest.raises(InvalidInput, match=says):
             plan(**asked, policies=[bad])

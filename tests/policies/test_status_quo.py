@@ -131,6 +131,10 @@ def test_what_ran_before_is_among_the_findings():
         asked = policy.ask()
         policy.tell(asked.arm, asked.rounds, 0.5 * asked.rounds)
     assert policy.explain()[0].startswith("The status quo had a mean of about 0.")
+    impossible = policy.fresh()
+    impossible.tell(0, 150, 150.0)  # as if more than all of it had come from before
+    impossible.tell(0, 1_000, 0.0)
+    assert not any("status quo" in text for text in impossible.explain())
 
 
 @pytest.mark.parametrize(

@@ -94,12 +94,14 @@ def _new_campaign(
         if not form.says_nothing:
             made.remember_file_form(form, user=user_name(None), reason="the campaign was set up so")
         found = made.config
+        formats = {int: ",", float: ",.6g"}
         shown = ", ".join(
-            f"{key}={value:,}" if type(value) in (int, float) else f"{key}={value}"
+            f"{key}={value:{formats.get(type(value), '')}}"
             for key, value in found.parameters.items()
         )
+        policy = f"{found.policy} with {shown}" if shown else found.policy
         where = f" in {', '.join(found.regions)}" if found.regions else ""
-        print(f"Campaign {name}: {', '.join(found.options)}{where}; {found.policy} with {shown}.")
+        print(f"Campaign {name}: {', '.join(found.options)}{where}; {policy}.")
         print(f"It is kept in {store.place}.")
         if found.note is not None:
             print(f"Note: {found.note}")

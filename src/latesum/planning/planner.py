@@ -165,4 +165,10 @@ def _chosen(inputs: PlanInputs, labels: Sequence[str] | None) -> list[Candidate]
                 + (", and any policy by its name." if isinstance(inputs, StreamInputs) else ".")
             )
         chosen.append(inputs.candidate(text))
+    if not any(candidate.runnable for candidate in chosen):
+        others = ", ".join(each.label for each in candidates if each.runnable)
+        raise InvalidInput(
+            f"{', '.join(labels)} is there to compare with and cannot run a campaign; "
+            f"add one that can: {others}."
+        )
     return chosen

@@ -269,6 +269,8 @@ class Flow(Policy):
     def _findings(self, units: Units) -> list[str]:
         balance = self._balance
         status_quo = balance.mean_of_status_quo()
+        if status_quo is not None and not 0 <= status_quo <= 1:
+            status_quo = None  # too little of it has arrived for a mean
         means, values = balance.means(), self._values()
         counts = balance.effective_counts(self._noise)
         found = [] if status_quo is None else [units.status_quo(status_quo)]
