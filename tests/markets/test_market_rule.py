@@ -444,6 +444,21 @@ def test_an_option_that_may_be_late_is_shown_again_until_it_was_shown_long_enoug
     assert choice.option == ("gift" if late else "old")
 
 
+@pytest.mark.parametrize(("barred", "finds_out"), [({}, "south"), ({"south": ["gift"]}, "north")])
+def test_the_largest_region_finds_out_for_all_whether_an_option_is_late(barred, finds_out):
+    settings, rows = shown_late(2.0, 10, gift=range(6, 9))
+    settings = dataclasses.replace(settings, period=1, regions=("north", "south", "east"))
+    sizes = {"north": 1.0, "south": 1.2, "east": 0.8}
+    rows = [
+        row._replace(region=region, rounds=size * row.rounds, total=size * row.total)
+        for row in rows
+        for region, size in sizes.items()
+    ]
+    choices = decide(rows, 10, settings, barred=barred)
+    assert [region for region in sizes if choices[region].purpose == "late"] == [finds_out]
+    assert choices[finds_out].option == "gift"
+
+
 def test_one_stream_without_visitors_keeps_equal_delays_and_says_so():
     settings, rows = shown_late(2.0, 12)
     blind = dataclasses.replace(settings, rounds_known=False)

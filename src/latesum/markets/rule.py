@@ -159,11 +159,12 @@ def decide_panel(
             decided[region] = RegionChoice(options[option], "sweep", until)
     elif open_regions:
         found = posterior(panel, config) if found is None else found
+        # One region finds out for all: where an option may be shown, the largest.
+        finds_out = np.argmax(np.where(allowed, _sizes(panel)[:, None], -np.inf), axis=0)
         for region in open_regions:
-            decided[region] = _choose(
-                found, panel, region, bucket, config, allowed[region], chances
-            )
-            decided[region] = decided[region]._replace(until=until)
+            may, here = allowed[region], finds_out == region
+            choice = _choose(found, panel, region, bucket, config, may, here, chances)
+            decided[region] = choice._replace(until=until)
     return [decided[region] for region in regions]
 
 
@@ -228,11 +229,16 @@ def swept(panel: Panel, config: MarketConfig, number: int) -> list[int]:
     regions, tried = len(config.regions), unknown_options(panel, config)
     order = np.random.default_rng([config.seed, _ORDER]).permutation(len(config.options))
     order = order[np.isin(order, tried)]
-    past = panel.until(0).exposure
-    sizes = past.mean(axis=0) if len(past) else np.ones(regions)
     places = np.empty(regions, dtype=np.int64)
-    places[np.argsort(-sizes, kind="stable")] = np.arange(regions)
+    places[np.argsort(-_sizes(panel), kind="stable")] = np.arange(regions)
     return [int(order[(place + number * regions) % len(order)]) for place in places]
+
+
+def _sizes(panel: Panel) -> Floats:
+    """The visitors of each region in a bucket of the history; all equal without one."""
+    past = panel.until(0).exposure
+    sizes: Floats = past.mean(axis=0) if len(past) else np.ones(past.shape[1])
+    return sizes
 
 
 def _choose(
@@ -242,9 +248,13 @@ def _choose(
     bucket: int,
     config: MarketConfig,
     may: NDArray[np.bool_],
+    finds_out: NDArray[np.bool_],
     chances: bool,
 ) -> RegionChoice:
-    """The best option of a draw; or one that may be late, where finding out is worth it."""
+    """The best option of a draw; or one that may be late, where finding out is worth it.
+
+    `finds_out` are the options for which this region finds out.
+    """
     mean, covariance = found.effects(region)
     remaining = max(0, config.horizon - bucket)
     fading = min(1.0, math.sqrt(remaining / (config.horizon / 2)))
@@ -257,8 +267,9 @@ def _choose(
     if len(panel.shares) and remaining > config.period_length:
         for tried, seen, gain, loss in _not_leading(found, config, may, region):
             missing = seen.buckets - max(runs_of(panel, tried))
-            worth = _ENDS_EARLY * gain * (remaining - missing) - loss * missing
-            if missing > 0 and worth > most:
+            gains = _ENDS_EARLY * len(config.regions) * gain * (remaining - missing)
+            worth = gains - loss * missing
+            if finds_out[tried] and missing > 0 and worth > most:
                 left = seen.buckets - _visit(panel, region, tried)
                 option, purpose, late, most = tried, "late", seen._replace(buckets=left), worth
     chance = math.nan
