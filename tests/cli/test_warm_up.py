@@ -78,6 +78,6 @@ def test_nothing_is_left_to_compile(latesum):
         compare(problem, roster, 500, replications=1, seed=1, **how)
     plan(
         options=3, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours", run_for="6 weeks",
-        replications=4, workers=1, sensitivity=False,
+        replications=20, workers=1, sensitivity=False,
     )  # fmt: skip
     assert compiled_versions() == before

@@ -84,7 +84,9 @@ class Entry:
         if self.policy.sees == "attributed" and cell.problem.changes:
             return False
         known = knowledge(cell.problem, cell.horizon)
-        values = [known[name] for name in self.prior if name != "delay"]
+        # A distribution says its bound and its variance, where it has them.
+        needed = ("mean_delay",) if "delay" in self.prior else self.prior
+        values = [known[name] for name in needed]
         return all(value is not None and math.isfinite(value) for value in values)
 
 

@@ -417,8 +417,8 @@ def say_late(late: LateOption, every: str) -> str:
     """That an option may be the best and only late.
 
     >>> from latesum.markets import LateOption
-    >>> say_late(LateOption("A gift", 2.13, 6, 0.12), "day")[:60]
-    "'A gift' may be about 2.1 times as late as the others; whethe"
+    >>> say_late(LateOption("A gift", 2.13, 6, 0.12), "day").partition(";")[0]
+    "'A gift' may be about 2.1 times as late as the others"
     """
     more = counted(late.buckets, "more bucket" if every == "number" else f"more {every}")
     return (
