@@ -63,7 +63,7 @@ _DATED = (
 )
 #: Of `switchback`, in buckets, where neither a horizon nor a delay is given.
 _USUAL_HORIZON, _USUAL_DELAY = 90, 1.0
-#: In so many parts of an hour the shape of a given delay is kept.
+#: Resolution of the shape of a given delay: parts of an hour.
 _FINE = 1000.0
 #: By what share a guess of the mean delay may be wrong.
 _GUESS = 0.7

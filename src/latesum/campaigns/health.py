@@ -31,7 +31,7 @@ _MIN_ROUNDS = 3
 LITTLE_SPACE = 500_000_000
 NO_SPACE = 50_000_000
 #: A total that grew by less than this share is noise, not growth; restatements within this time
-#: are usual; and so many totals are needed.
+#: are usual; and growth needs at least this number of totals.
 _NOISE = 0.01
 _LONG_AFTER = timedelta(days=7)
 _MIN_GROWN = 3

@@ -97,7 +97,7 @@ class PolicyKnowledge:
         """The option that can be kept, or None with why none is named yet."""
         estimates, visits = self.estimates(level), count_visits(self.state)
         removed, commits = self.state.removed, self.policy.ask().purpose == "commit"
-        # Whoever would win if all had been shown often enough, and then whether they were.
+        # The option that would win if all had been shown often enough, then whether they were.
         often = [2] * len(visits)
         arm = named_winner(estimates, often, commits=commits, removed=removed)
         if arm is None:

@@ -22,10 +22,10 @@ from latesum.files.totals import Row
 Verdict = Literal["new", "same", "revised", "conflicting", "unknown bucket"]
 #: A limit far above anything real, so that no sum can overflow.
 MAX_TOTAL = 1e15
-#: Of so many rounds, a total below 1 may be a rate.
+#: From this number of rounds on, a total below 1 may be a rate.
 _MANY_ROUNDS = 100
-#: What differs from the median of so many buckets by more than this factor is asked about; of so
-#: few sales, chance alone makes none.
+#: Outliers: the fewest buckets for a median, the ratio to it from which a total is questioned, and
+#: the sales below which chance alone explains it.
 _MIN_USUAL, _MAX_RATIO, _MANY_SALES = 5, 10, 20
 
 

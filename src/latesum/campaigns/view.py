@@ -416,7 +416,7 @@ def _usual_rounds(config: CampaignConfig, timeline: list[BucketRow]) -> float | 
 def find_worth(
     options: list[OptionView], base: int, rounds: float | None, level: float
 ) -> Worth | None:
-    """What the leading option brings beyond the status quo in so many rounds; None if none leads.
+    """What the leading option brings beyond the status quo in `rounds`; None if none leads.
 
     `base` is the index of the status quo, `level` the confidence level of the interval.
     """

@@ -40,7 +40,7 @@ Parameters = Annotated[
 ]
 #: What a campaign without regions can have, by its label in a plan.
 _CAN_RUN = ("switchback", "unmix", "flow")
-#: Where no policy is given, it is chosen with this lift and so many runs of each.
+#: Where no policy is given, it is chosen with this lift and number of runs of each.
 _LIFT, _RUNS = 0.1, 40
 
 

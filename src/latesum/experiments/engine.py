@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from latesum.experiments.results import AnySpec
 
 #: Runs are handed out, and kept, in chunks: few enough to cost nothing, small enough that little
-#: is lost with one and that a progress bar moves. So many of a specification and in all, about.
+#: is lost with one and that a progress bar moves. About how many per specification, and in all.
 _CHUNKS_PER_SPEC, _CHUNKS = 8, 512
 _MAX_RUNS_PER_CHUNK = 100
 #: Seconds of compilation after which an estimate of the remaining time starts again.

@@ -103,7 +103,7 @@ def ratio_of_means(above: Floats, below: Floats) -> tuple[Floats, Floats]:
 
 
 def independent_ratio_error(above: Floats, below: Floats, *runs: int) -> Floats:
-    """The standard error of the ratio of two means with so many runs of each, all independent."""
+    """The standard error of the ratio of two means, each of its number of independent runs."""
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = [variance(each / each.mean(axis=0)) for each in (above, below)]
         squared = relative[0] / runs[0] + relative[1] / runs[-1]

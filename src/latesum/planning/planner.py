@@ -19,7 +19,7 @@ from latesum.planning.stream import Candidate, StreamInputs, read_stream
 from latesum.planning.verdict import analyze, judge
 from latesum.policies import PolicySpec
 
-#: A change or a scenario has this share of the replications, and so many at least and at most.
+#: A change or a scenario has this share of the replications, within these limits.
 _SEARCH_SHARE, _MIN_SEARCH_RUNS, _MAX_SEARCH_RUNS = 0.4, 40, 120
 #: The replications without a number, and with a history, where a run takes longer.
 _REPLICATIONS, _MARKET_REPLICATIONS = 200, 80

@@ -266,7 +266,7 @@ class StreamInputs:
         return _candidate(text, spec.given(known), "as asked for")
 
     def _test(self, label: str, rounds: int, about: str) -> Candidate:
-        """Each option once, in so many rounds in all; buckets soon after a switch do not count."""
+        """Each option once, in `rounds` in all; buckets soon after a switch do not count."""
         # Three mean delays after a switch, 95% of what an exponential delay holds back has arrived.
         late = math.ceil(3 * self.delay().mean / self.bucket_rounds)
         skipped = min(late, rounds // (2 * self.options * self.bucket_rounds))

@@ -40,7 +40,7 @@ _MAX_LAST_REQUESTS = 10
 def find_address(host: str, port: int) -> tuple[str, int]:
     """The numbers of an address to listen at; 0 stands for any free port.
 
-    It is tried out here: Granian shares a port with whoever listens there already.
+    It is tried out here: Granian shares a port with another server that listens there.
     """
     port = whole_number(port, "the port")
     try:

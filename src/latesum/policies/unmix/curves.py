@@ -45,7 +45,7 @@ class DelayCurve(NamedTuple):
 
 
 def stretched(pieces: Floats, factor: float) -> Floats:
-    """The distribution of rewards that are so many times as late."""
+    """The distribution of rewards that are `factor` times as late."""
     found = pieces.copy()
     found[:, :2] = np.rint(pieces[:, :2] * factor)
     found[1:, 1] = np.maximum(found[1:, 1], found[1:, 0] + 1)  # rounds may be too coarse

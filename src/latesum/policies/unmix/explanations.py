@@ -74,7 +74,7 @@ class Design:
         return new
 
     def law(self, factor: float) -> int:
-        """The number of the distribution where rewards are so many times as late."""
+        """The number of the distribution where rewards are `factor` times as late."""
         if factor not in self._stretched:
             self._stretched[factor] = len(self._distributions)
             self._distributions.append(stretched(self._distributions[0], factor))
@@ -319,7 +319,7 @@ class Explanations:
     def stretch(self, segments: Segments, index: dict[int, float], leader: int) -> None:
         """Let the rewards of an arm be later than those of the others, where that matters.
 
-        Rewards that are so many times as late can hide a mean that is at most so many times as
+        Rewards that are r times as late can hide a mean that is at most r times as
         high; those of the leader may be earlier. What is refuted for a factor is also for larger
         ones.
         """
