@@ -82,7 +82,7 @@ def test_how_late_sales_come_is_said_for_any_policy_that_is_told(campaign, tmp_p
     code, out, _ = campaign(2, *stream, "--late", "about 2 days")
     assert code == 0
     assert "unmix with" in out
-    assert "horizon=252,000, mean_delay=6,000.0, uncertainty=0.7" in out
+    assert "horizon=252,000, mean_delay=6,000, uncertainty=0.7" in out
     code, _, err = campaign(2, *stream, "--late", "2 days", "--policy", "round-robin")
     assert code == 2
     assert "round-robin does not use how late sales come" in err

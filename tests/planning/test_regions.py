@@ -1,14 +1,17 @@
 """Plans from a history: the market that was simulated is found again, and what regions buy is said."""
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from latesum.errors import InvalidInput
+from latesum.experiments.stats import mean_of
 from latesum.markets import RegionRow
 from latesum.planning import plan
 from latesum.planning.market import past_rows, read_market
+from latesum.planning.runs import recommend
 from latesum.simulation.market import Market
 
 ASKED = {"options": 2, "lift": "25%", "run_for": "30 days", "late": "about 1 day"}
@@ -110,7 +113,16 @@ def test_a_plan_from_a_history_has_the_verdict_of_other_plans(regional, tmp_path
 def test_on_a_tie_the_regions_are_kept():
     asked = {**ASKED, "lift": 0.5, "run_for": "30 days", "sensitivity": False, "workers": 1}
     found = plan(**asked, history=history_file(days=28), replications=4)
-    handed = found.to_json()["recommendation"]
+
+    def recommended(lead):
+        """Where the policies of all regions added up gain this much more, run by run."""
+        gains = {1: 10 + np.array(lead), 2: np.full(4, 10.0)}
+        rows = [(each, gains[each.candidate.regions]) for each in found.rows]
+        return recommend([replace(row, gains=all_, gain=mean_of(all_)) for row, all_ in rows])[0]
+
+    assert recommended([5.0, 6.0, 5.0, 6.0]).candidate.regions == 1
+    best = recommended([3.0, -3.0, 3.0, -2.9])
+    handed = replace(found, recommended=best).to_json()["recommendation"]
     assert (handed["n_regions"], handed["regions"]) == (2, ["north", "south"])
     assert (handed["policy"], handed["bucket"], handed["every"]) == ("switchback", 7500, "day")
     assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "late": "about 1 day"}
