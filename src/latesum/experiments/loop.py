@@ -22,7 +22,7 @@ class Reports:
     """When totals become known; by default at once, with decisions in any round.
 
     Args:
-        bucket: Rounds of a bucket: decisions are taken, and totals reported, at the ends of buckets.
+        bucket: Rounds of a bucket: decisions are taken, and totals reported, at its end.
             A bucket of one round is none: totals are those of blocks, and a decision is taken when
             a block is over, or when the total of an earlier one becomes known meanwhile.
         lag: The rounds after the end of a block or bucket until its total is known.
