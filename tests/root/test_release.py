@@ -267,7 +267,7 @@ def test_the_oldest_libraries_that_are_allowed(wheel, environment):
     environment.python("import latesum.service.app")
 
 
-@pytest.mark.parametrize("page", ["start-researcher", "start-practitioner"])
+@pytest.mark.parametrize("page", ["start/researcher", "start/practitioner"])
 def test_a_five_minute_page_works_with_what_it_says_to_install(wheel, environment, page):
     """Its code and commands, in order and in an empty folder: the default run has all extras and more."""
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")

@@ -117,7 +117,9 @@ async def remove_webhook(id: Id, campaigns: AllCampaigns) -> None:
     await campaigns.write(webhooks_of(campaigns).remove, webhook.id)
 
 
-@router.post("/webhooks/{id}/test", responses=documented(404, 409), status_code=204)
+@router.post(
+    "/webhooks/{id}/test", responses=documented(404, 409), status_code=204, response_model=None
+)
 @needs("admin")
 async def test_webhook(id: Id, campaigns: AllCampaigns, request: Request) -> None:
     """Send a message there, to see whether it arrives; 409 says why it did not."""
