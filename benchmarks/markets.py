@@ -50,7 +50,7 @@ def cpu(work: Callable[[], object], turns: int) -> float:
 
 
 def played(regions: int, days: int, policy: str) -> tuple[Panel, MarketConfig]:
-    """The rows of a market, and its settings."""
+    """The rows of a market, and its config."""
     law = Market(regions=regions, buckets=days, history=HISTORY, sales=150.0 * regions)
     run = MarketRunSpec(law, policy, SEED).run(0)
     reader = SwitchbackPlayer(run.world, SEED)
@@ -64,30 +64,30 @@ def longer(panel: Panel, days: int) -> Panel:
     return Panel(panel.first, panel.exposure[places], panel.shares[places], panel.totals[places])
 
 
-def decisions(panel: Panel, settings: MarketConfig, turns: int) -> dict[str, float]:
+def decisions(panel: Panel, config: MarketConfig, turns: int) -> dict[str, float]:
     """A decision with all searches remembered, with all but the last week's, and with none."""
-    bucket = panel.end - panel.end % settings.period_length  # where it is decided again
+    bucket = panel.end - panel.end % config.period_length  # where it is decided again
     panel = panel.until(bucket)
 
     def remembered() -> object:
-        return decide_panel(panel, bucket, settings)
+        return decide_panel(panel, bucket, config)
 
     quick = cpu(remembered, turns)
     times = search._search_times(panel.known.tobytes(), panel.first)
-    names = search._digests(panel, settings, times)
+    names = search._digests(panel, config, times)
 
     def searched() -> object:
         search._MEMORY.pop(names[-1], None)
-        return decide_panel(panel, bucket, settings)
+        return decide_panel(panel, bucket, config)
 
-    def anew() -> object:
+    def searched_from_scratch() -> object:
         search._MEMORY.clear()
-        return decide_panel(panel, bucket, settings)
+        return decide_panel(panel, bucket, config)
 
     return {
         "the week's search is remembered": quick,
         "with the week's search": cpu(searched, turns),
-        "with the searches of all weeks": cpu(anew, turns),
+        "with the searches of all weeks": cpu(searched_from_scratch, turns),
     }
 
 
@@ -101,16 +101,16 @@ def main() -> None:
     found: dict[str, float] = {}
     for regions in (1, 4, 20, 100):
         if regions <= 8:
-            panel, settings = played(regions, DAYS, "switchback")
+            panel, config = played(regions, DAYS, "switchback")
         else:
-            panel, settings = played(regions, 30, "equal-split")
+            panel, config = played(regions, 30, "equal-split")
             panel = longer(panel, DAYS)
-        hyper = search.defaults(panel, settings)
+        hyper = search.defaults(panel, config)
         words = f"{regions} regions" if regions > 1 else "1 stream"
-        once = functools.partial(posterior_with, panel, settings, hyper)
+        once = functools.partial(posterior_with, panel, config, hyper)
         found[f"a posterior, {DAYS} days x {words}"] = cpu(once, turns)
         if regions <= 8:
-            for how, taken in decisions(panel, settings, turns).items():
+            for how, taken in decisions(panel, config, turns).items():
                 found[f"a decision, {words}, {how}"] = taken
     rows = [
         {"what": what, "cpu_ms": taken, "goal_ms": GOALS.get(what), "turns": turns}

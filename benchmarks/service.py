@@ -4,7 +4,7 @@
     python benchmarks/service.py
 
 The service is a process of its own on loopback; the client (aiohttp, 16 connections) shares the
-machine's cores with it. Records are acknowledged after a full synchronisation of SQLite's log to
+machine's cores with it. Records are acknowledged after a full synchronization of SQLite's log to
 the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in the same run. The
 option is also asked for while eight clients send one file of 10,000 rows after the other, and while
 1,000 sockets send half of a request's head, again and again as they are closed; and the CPU that a

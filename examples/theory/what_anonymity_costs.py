@@ -4,7 +4,7 @@
     python docs/tables.py --take price-results    # into docs/results and the pages
 
 Left: one visit to an arm, in rounds that another arm's late rewards cover. Its mean is estimated from
-the totals of every five rounds by generalised least squares, with the delay's distribution known; the
+the totals of every five rounds by generalized least squares, with the delay's distribution known; the
 variance over many runs says how many attributed plays the visit was worth. Right: regret with
 attributed feedback, and what is lost beyond it, in three parts: to anonymity (one visit per arm, by the
 visit lemma), to the rule for visits (what a policy that knows the distribution loses beyond that), and

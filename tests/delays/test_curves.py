@@ -40,7 +40,7 @@ def test_a_jump_stays_one():
     "law", [FAMILIES[name] for name in ("exponential", "gamma", "half-normal", "truncated normal")]
 )
 def test_smooth_curves_are_found_to_a_third_of_a_percent(law):
-    """Straight lines in each bucket, as steep as their neighbours allow, miss the gamma law by 0.0175."""
+    """Straight lines in each bucket, as steep as their neighbors allow, miss the gamma law by 0.0175."""
     fine = (np.arange(25 * 100) + 0.5) / 100
     surviving = law.sf(fine)
     averages = surviving.reshape(25, 100).mean(axis=1)

@@ -66,9 +66,9 @@ def test_the_command_line_knows_the_delays_of_an_installed_package(tmp_path):
     shown = _latesum(folder, "delays", "mixture((0.5, twice(30)), (0.5, constant(0)))")
     assert shown.returncode == 0, shown.stderr
     assert "60" in shown.stdout
-    misspelt = _latesum(folder, "delays", "twise(30)")
-    assert misspelt.returncode == 2
-    assert "did you mean 'twice'?" in " ".join(misspelt.stderr.split())
+    misspelled = _latesum(folder, "delays", "twise(30)")
+    assert misspelled.returncode == 2
+    assert "did you mean 'twice'?" in " ".join(misspelled.stderr.split())
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def distributed() -> Any:
 
 @pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)])
 def cluster(request: pytest.FixtureRequest, distributed: Any) -> Iterator[Any]:
-    """One worker in the default run, which the cluster begins anew when it is killed."""
+    """One worker in the default run, which the cluster starts again when it is killed."""
     with distributed.LocalCluster(
         n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None,
         host="127.0.0.1",

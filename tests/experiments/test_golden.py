@@ -1,6 +1,6 @@
 """Recorded runs: what every policy plays for one seed must not change unnoticed.
 
-After a change that is meant, record anew with `LATESUM_RECORD=1 python -m pytest tests/experiments/test_golden.py`
+After a change that is meant, record again with `LATESUM_RECORD=1 python -m pytest tests/experiments/test_golden.py`
 and look at the difference.
 """
 

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
-#: A mutant that makes a test run for ever is noticed too.
+#: A mutant that makes a test run forever is noticed too.
 SECONDS = 240
 
 #: Operators by how they are written: found in an expression made of each.

@@ -1,7 +1,7 @@
 """The planner against a long independent simulation, on ten settings.
 
 The simulation here shares nothing with the planner's but the policies: rewards are drawn bucket by
-bucket, one by one, with delays in hours from a law written here, and what is kept is counted anew.
+bucket, one by one, with delays in hours from a law written here, and what is kept is counted again.
 For each setting and policy the mean loss and the share of runs that end wrong are compared.
 
 ERROR RATE. Each of the 40 comparisons is a two-sided z-test of two independent estimates at

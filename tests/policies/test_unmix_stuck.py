@@ -1,4 +1,4 @@
-"""Runs in which a form of Unmix stayed with a worse arm for ever: they end on a good one.
+"""Runs in which a form of Unmix stayed with a worse arm forever: they end on a good one.
 
 They are runs of `python studies/safety.py --law wide`; each has its cause in its name.
 """

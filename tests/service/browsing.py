@@ -33,7 +33,7 @@ def running_site(folder, clock, **configuration):
     with Store(folder / "campaigns.db") as store:
         tokens = Tokens(store)
         secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
-        # A forecast anew after every total takes seconds, and most tests do not look at it.
+        # A new forecast after every total takes seconds, and most tests do not look at it.
         given = {"clock": clock, "status_kept": 0.0, "page_every": 0.3, "forecast_every": 3600.0}
         app = create_app(store, Configuration(**{**given, **configuration}))
         address = find_address("127.0.0.1", 0)
@@ -95,7 +95,7 @@ class Visitor:
             self.complaints.append(message.text)
 
     def look(self, scheme, width, height):
-        """Take another theme and window: much faster than another browser's, which loads everything anew."""
+        """Take another theme and window: much faster than another browser's, which loads everything again."""
         self.page.emulate_media(color_scheme=scheme)
         self.page.set_viewport_size({"width": width, "height": height})
         self.width = width

@@ -70,7 +70,7 @@ def site(tmp_path_factory, clock):
 
 @pytest.fixture(scope="module")
 def forecasting_site(tmp_path_factory, clock):
-    """It simulates the rest of a campaign anew as soon as more is known."""
+    """It simulates the rest of a campaign again as soon as more is known."""
     with running_site(tmp_path_factory.mktemp("site"), clock, forecast_every=0.0) as running:
         yield running
 

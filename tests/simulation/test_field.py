@@ -1,7 +1,7 @@
 """Worlds that are not the paper's: the same law as a plain loop over rounds, and honest regret.
 
 EXACTNESS. Totals of consecutive blocks are drawn by the shortcut and by a plain loop written
-here; mean and variance of each and the covariance of neighbours are compared by z-tests. A z above
+here; mean and variance of each and the covariance of neighbors are compared by z-tests. A z above
 4.5 rejects; there are about 40 tests, so a right shortcut fails with probability below 0.03%. The
 default run draws 200 samples, which see a mean that is wrong by half of its standard deviation;
 the complete one draws 2,000.

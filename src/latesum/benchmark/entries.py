@@ -48,7 +48,7 @@ class Entry:
     def read(cls, text: str, track: str) -> Entry:
         """The entry that is written as `name(parameter=value)` or `package.module:Class(...)`.
 
-        A misspelt policy, parameter or track is refused, and so is a policy that does not pass
+        A misspelled policy, parameter or track is refused, and so is a policy that does not pass
         the conformance suite.
         """
         known_name(track, TRACKS, "track")

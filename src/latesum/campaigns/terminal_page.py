@@ -16,7 +16,7 @@ from rich.text import Text
 from latesum.campaigns.health import Finding, HealthLevel
 from latesum.campaigns.view import BucketRow, Status
 
-COLOURS = ("blue", "dark_orange3", "green4", "magenta", "red", "cyan", "yellow4", "grey50")
+COLORS = ("blue", "dark_orange3", "green4", "magenta", "red", "cyan", "yellow4", "grey50")
 _SIGNS = {"known": "█", "pending": "▒", "running": "▒", "missing": "×"}
 _STYLES: dict[HealthLevel, str] = {"alarm": "bold red", "warning": "yellow", "note": "dim"}
 
@@ -82,7 +82,7 @@ def _options_table(status: Status) -> Table:
             low, high = (rate_text(each, status.range) for each in (row.low, row.high))
             interval = f"{low} to {high}"
         table.add_row(
-            Text(row.name, style=COLOURS[row.arm % len(COLOURS)]),
+            Text(row.name, style=COLORS[row.arm % len(COLORS)]),
             counted(row.buckets, status.every if status.every != "number" else "bucket"),
             f"{row.rounds:,}",
             "?" if row.mean is None else rate_text(row.mean, status.range),
@@ -110,7 +110,7 @@ def timeline(status: Status, width: int) -> list[Text]:
             line = Text(f"{name[:20]:<{name_width}}  ")
             for bucket in block:
                 row = shown.get((name, bucket))
-                style = "" if row is None else COLOURS[row.arm % len(COLOURS)]
+                style = "" if row is None else COLORS[row.arm % len(COLORS)]
                 line.append("·" if row is None else _sign(row, regional=regional), style)
             lines.append(line)
         first, last = labels[block[0]], labels[block[-1]]

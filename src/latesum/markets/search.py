@@ -156,13 +156,13 @@ def _searched(
     by: tuple[Explanation, ...],
     rounds: int,
 ) -> tuple[Hyperparameters, tuple[Explanation, ...]]:
-    centre, sds = defaults(panel, config), _log_sds(config)
+    center, sds = defaults(panel, config), _log_sds(config)
     model = Model(panel, config)
 
     def score(tried: Hyperparameters, by: tuple[Explanation, ...]) -> float:
         """The logarithm of the posterior, up to a constant."""
         likelihood = np.logaddexp.reduce([model.score(tried, each) for each in by])
-        off = (math.log(getattr(tried, name) / getattr(centre, name)) / sds[name] for name in sds)
+        off = (math.log(getattr(tried, name) / getattr(center, name)) / sds[name] for name in sds)
         return float(likelihood) - 0.5 * sum(each**2 for each in off)
 
     for _ in range(rounds):
@@ -212,7 +212,7 @@ def _log_sds(config: MarketConfig) -> dict[str, float]:
 
 
 def _dispersion(panel: Panel) -> float:
-    """A first guess of the variance over the mean: half of what neighbouring buckets differ by."""
+    """A first guess of the variance over the mean: half of what neighboring buckets differ by."""
     guesses = []
     for region in range(panel.totals.shape[1]):
         totals = panel.totals[:, region]

@@ -93,7 +93,7 @@ class FixedSplit(PlainMeans):
 
 @dataclass(eq=False, repr=False)
 class RoundRobin(PlainMeans):
-    """The arms in turn, `block` rounds each, for ever.
+    """The arms in turn, `block` rounds each, forever.
 
     >>> policy = RoundRobin(3, block=50)
     >>> policy.tell(0, 50, 20)

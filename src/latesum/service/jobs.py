@@ -90,7 +90,7 @@ class Jobs:
         self._waiting = Counter[str]()
 
     async def run(self, kind: Kind, given: Given, body: bytes = b"", *, owner: str) -> Answer:
-        """Do a job; where the one who waits is cancelled, its process is killed."""
+        """Do a job; where the one who waits is canceled, its process is killed."""
         if is_small(body):
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._thread, do, KINDS[kind], given, body)

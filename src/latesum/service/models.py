@@ -61,7 +61,7 @@ Flag = Annotated[bool, Field(strict=True)]
 
 
 class Body(BaseModel):
-    """What is sent: unknown fields are refused, because a misspelt one would be lost silently."""
+    """What is sent: unknown fields are refused, because a misspelled one would be lost silently."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -84,7 +84,7 @@ class Monitor:
         self._poster, self._thread = poster, thread
 
     async def watch(self) -> None:
-        """Look after every campaign, and tell every webhook what has changed, until cancelled."""
+        """Look after every campaign, and tell every webhook what has changed, until canceled."""
         while True:
             try:
                 statuses = await self._campaigns.statuses(of_any_age=False, pause=_PAUSE)

@@ -114,7 +114,7 @@ class Problem:
         """A world in which nothing has been played yet, or something has always been played.
 
         Args:
-            status_quo: What was played until now, for ever: an arm (a whole number), a reward or
+            status_quo: What was played until now, forever: an arm (a whole number), a reward or
                 its mean that is no arm, or None: nothing, so that nothing is in flight.
             at: The round in which the world begins, for means that change: before the start they
                 follow the calendar's cycle, and a drift begins in round 0.

@@ -203,7 +203,7 @@ class World:
         self._in_flight.add(rounds, paid)
 
     def _fill(self, status_quo: Reward | float | str) -> None:
-        """Let all be in flight that `status_quo`, played for ever until now, has not paid yet.
+        """Let all be in flight that `status_quo`, played forever until now, has not paid yet.
 
         A play i rounds ago still has to arrive if its delay exceeds i. The last plays are looked at
         one by one, those before in blocks, as in `_play_far_tail`.
@@ -231,7 +231,7 @@ class World:
             delay = statistics.mode(self._delays)
         if not np.isfinite(delay.mean):
             raise InvalidInput(
-                f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
+                f"{delay.text} has no finite mean: of what was played forever, infinitely many "
                 "rewards would be in flight."
             )
         return what, delay

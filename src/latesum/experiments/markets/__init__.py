@@ -1,1 +1,1 @@
-"""Markets in the lab: who plays in them, how a run is made and measured."""
+"""Simulated markets: their policies, runs and measures."""

@@ -58,8 +58,8 @@ class MarketRunSpec:
         problem_name: What the law is called in tables; no part of the digest.
         policy_name: What the policy is called in tables; no part of the digest.
 
-    >>> setting = MarketRunSpec(Market(buckets=28), "half-time-test")
-    >>> run = setting.run(0)
+    >>> spec = MarketRunSpec(Market(buckets=28), "half-time-test")
+    >>> run = spec.run(0)
     >>> 0 < run.lost < 1
     True
     """
@@ -125,8 +125,8 @@ class MarketRunSpec:
     def from_json(cls, data: Mapping[str, Any]) -> MarketRunSpec:
         """The opposite of `to_json`.
 
-        >>> setting = MarketRunSpec(Market(regions=2), "switchback", 7)
-        >>> MarketRunSpec.from_json(setting.to_json()).digest == setting.digest
+        >>> spec = MarketRunSpec(Market(regions=2), "switchback", 7)
+        >>> MarketRunSpec.from_json(spec.to_json()).digest == spec.digest
         True
         """
         return cls(
@@ -161,7 +161,7 @@ class MarketRunSpec:
         player(self.policy, self._start(0), 0)
 
     def run(self, number: int) -> MarketRun:
-        """One run: it depends on this setting and its number, and on nothing else."""
+        """One run: it depends on this specification and its number, and on nothing else."""
         world = self._start(number)
         seed = np.random.SeedSequence(self.seed, spawn_key=(number, _POLICY)).generate_state(1)[0]
         playing = player(self.policy, world, int(seed))

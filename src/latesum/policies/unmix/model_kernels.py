@@ -92,7 +92,7 @@ def fill(first, table, blocks, pieces, arrivals):
 
 
 @compiled
-def _linearise(c, table, arrivals, laws, point, dispersion, equation):
+def _linearize(c, table, arrivals, laws, point, dispersion, equation):
     """Write the equation of a segment; what is expected in it, and how much that varies."""
     n_bins, n_arms = arrivals.shape[3], len(laws)
     expected, varies, known_part = 0.0, 0.0, 0.0
@@ -140,7 +140,7 @@ def whiten(table, pending, arrivals, laws, point, given, equations):
             low += 1
         for s in range(low, c + 1):
             at_least += loads[s, c - s] * roots[s]
-        expected, varies = _linearise(c, table, arrivals, laws, point, given[DISPERSION], equation)
+        expected, varies = _linearize(c, table, arrivals, laws, point, given[DISPERSION], equation)
         mean_total = max(expected, at_least, _LEAST_EXPECTED * roots[c] ** 2 * given[TYPICAL])
         variance = varies + mean_total - expected
         for s in range(low, c + 1):
@@ -185,7 +185,7 @@ def _add(equations, matrix):
 
 
 @compiled
-def _factorise(matrix, upper):
+def _factorize(matrix, upper):
     """U with U'U = matrix; of both the upper triangle counts, and pivots stay positive."""
     width = len(matrix)
     for i in range(width):
@@ -288,7 +288,7 @@ def fit(steps, arm, value, table, pending, arrivals, laws, bins, given, point, v
         _add(equations[:pending], matrix)
         for i in range(width):
             border[i] = 1.0 if i < n_bins else 0.0
-        _factorise(matrix, upper)
+        _factorize(matrix, upper)
         towards, weight = _on_simplex(matrix, upper, border, found)
         if step == steps - 1 and arm < 0:
             for i in range(n_bins, width):
@@ -296,7 +296,7 @@ def fit(steps, arm, value, table, pending, arrivals, laws, bins, given, point, v
             if pending < count:
                 more = matrix.copy()
                 _add(equations[pending:], more)
-                _factorise(more, upper)
+                _factorize(more, upper)
                 towards = border.copy()
                 _solve(upper, towards)
                 weight = 0.0
@@ -316,7 +316,7 @@ def fit(steps, arm, value, table, pending, arrivals, laws, bins, given, point, v
                     matrix[g, g] = 1.0
             if not negative:
                 break
-            _factorise(matrix, upper)
+            _factorize(matrix, upper)
             _on_simplex(matrix, upper, border, found)
         if step == steps - 1:
             objective, misfit = _judge(noise, table, pending, equations, bins, given, found)
