@@ -164,15 +164,6 @@ def test_the_simulated_policy_switchback_is_handed_on_as_a_campaign_takes_it():
     assert policy.ask() == found.policy().ask()
 
 
-def test_where_effects_change_regret_is_higher_and_switchback_is_not_tried():
-    tried = candidates(nonstationary=True)
-    assert "switchback" not in tried
-    said = " ".join(read_inputs(**SMALL, nonstationary=True).in_words())
-    assert "switchback is not tried, because it takes the options' effects to stay" in said
-    changes, stays = (simulated("unmix", nonstationary=each)[0] for each in (True, False))
-    assert changes.regret.value > stays.regret.value
-
-
 @pytest.mark.parametrize(
     "changes",
     [{"bucket": "hour"}, {"run_for": "2 weeks"}, {"rate": None, "mean": 2.0, "high": 50.0}],

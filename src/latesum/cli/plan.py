@@ -47,9 +47,6 @@ _WORDS = {
     "bucket": _known(str, "Totals are reported by hour, day (the default) or week."),
     "switch_cost": _known(float, "The cost of a switch, in rewards."),
     "delay_unit": _known(str, "The unit of time of a file of delays."),
-    "nonstationary": _known(
-        bool, "The best option and another one change places.", "--nonstationary"
-    ),
     "equal_delays": _known(bool, "All options are surely equally late.", "--equal-delays"),
 }
 

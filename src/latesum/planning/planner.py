@@ -62,8 +62,6 @@ class PlanWords(RunOptions, total=False):
     regions: int | None
     #: How that file is written (`latesum.files.FileForm`), where that cannot be seen.
     form: Any
-    #: Whether effects change during the run, so that another option is the best at its end.
-    nonstationary: bool
     #: Whether all options are surely equally late; otherwise the verdict says what if they are not.
     equal_delays: bool
 

@@ -90,8 +90,6 @@ class StreamInputs:
     #: else, or nothing; and for how long before the start its totals are known.
     status_quo: Literal["option", "other"] | None = None
     history_hours: float = 0.0
-    #: Whether the options' means change during the run, so that another one is the best at its end.
-    nonstationary: bool = False
     #: Whether all options are surely equally late.
     equal_delays: bool = False
     #: What is true in a scenario of the sensitivity analysis: whether the option of today is the
@@ -168,18 +166,12 @@ class StreamInputs:
             late = self.delay(self.delay_factor * self.best_delay_factor)
             delays = [late, *[self.delay(self.delay_factor)] * (self.options - 1)]
         rewards = [self._reward(mean) for mean in self.option_means]
-        means = [reward.mean for reward in rewards]
-        if self.nonstationary:  # the best and another one change places over the first half
-            drift = (means[1], means[0], *means[2:])
-            half = max(self.horizon // 2, 1)
-            calendar = Calendar(self.bucket_rounds, drift_to=drift, drift_over=half)
-            return FieldProblem(rewards, delays, calendar=calendar)
         if not self.weekly:
             return Problem(rewards, delays)
         day = 24 * self.bucket_rounds if self.bucket == "hour" else round(self.traffic * 24)
         peak = max(USUAL_WEEK)
         factors: tuple[float, ...] = USUAL_WEEK
-        if means[0] * peak > 1:
+        if rewards[0].mean * peak > 1:
             factors = tuple(factor / peak for factor in USUAL_WEEK)  # a rate cannot exceed 1
         return FieldProblem(rewards, delays, calendar=Calendar.weekly(day, weekdays=factors))
 
@@ -238,9 +230,9 @@ class StreamInputs:
         given = mean if self.lateness.mean_only else {**known, "delay": text_of(self.delay())}
         about = "optimistic; learns the means and the delay together"
         found = [_candidate("unmix", PolicySpec("unmix", given), about)]
-        # switchback does not know how far an amount varies, and takes effects to stay as they are.
+        # switchback does not know how far an amount varies.
         fits = self.bucket != "hour" and _MIN_BUCKETS <= self.buckets <= _MAX_BUCKETS
-        if fits and self.unit == "conversions" and not self.nonstationary:
+        if fits and self.unit == "conversions":
             found.append(self._switchback(mean))
         for label, share in (("quarter test", 0.25), ("half test", 0.5)):
             each = max(round(self.buckets * share / self.options), 1)
@@ -342,25 +334,17 @@ class StreamInputs:
         lift = f"{self.lift:.3g} ({self.lift_share:.0%})" if self.mean else f"{self.lift:.3g}"
         if len(worlds := self.worlds()) > 1:
             worse = worlds[1][0].option_means[-1]
-            truth = (
+            return (
                 f"One of the {self.options} options, today's included, is better than the others "
                 f"by the smallest lift worth having, {lift}: a new one with a {unit} of "
                 f"{self.mean + self.lift:.4g}, or today's {self.mean:.4g}, with {worse:.4g} for "
                 "the new ones then."
             )
-        else:
-            truth = (
-                f"One of the {self.options} options, any of them, has a {unit} of "
-                f"{self.mean + self.lift:.4g}; the others have today's {self.mean:.4g}: the "
-                f"smallest lift worth having, {lift}."
-            )
-        if self.nonstationary:
-            truth += (
-                " They change: the best and another one change places in the first half. "
-                "switchback is not tried, because it takes the options' effects to stay as they "
-                "are."
-            )
-        return truth
+        return (
+            f"One of the {self.options} options, any of them, has a {unit} of "
+            f"{self.mean + self.lift:.4g}; the others have today's {self.mean:.4g}: the "
+            f"smallest lift worth having, {lift}."
+        )
 
     @property
     def mean_delay_hours(self) -> float:
@@ -371,7 +355,7 @@ class StreamInputs:
         """The numbers, as JSON values."""
         names = (
             "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours"
-            " nonstationary equal_delays bucket_rounds buckets horizon mean_delay_hours"
+            " equal_delays bucket_rounds buckets horizon mean_delay_hours"
         )
         return {
             **{name: getattr(self, name) for name in names.split()},
@@ -441,7 +425,6 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         switch_cost=finite_number(said.get("switch_cost", 0.0), "the cost of a switch", at_least=0),
         status_quo=status_quo,
         history_hours=0.0 if history is None else read_duration(history, "the history"),
-        nonstationary=bool(said.get("nonstationary")),
         equal_delays=bool(said.get("equal_delays")),
     )
     if inputs.bucket_rounds < 1:
