@@ -59,13 +59,13 @@ def single(law, size, rng, until=None):
     """Delays, censored at a random time, or all at one."""
     drawn = law.rvs(size, random_state=rng)
     limits = rng.uniform(12, 60, size) if until is None else np.full(size, until)
-    return {"delay": np.minimum(drawn, limits), "censored": drawn > limits}, {}
+    return {"delay": np.minimum(drawn, limits), "censored": drawn > limits}
 
 
-def histogram(law, size, rng, **options):
+def histogram(law, size, rng):
     """Counts in bins, the last one open."""
     counts, _ = np.histogram(law.rvs(size, random_state=rng), np.append(EDGES, np.inf))
-    return {"from": EDGES, "to": [*EDGES[1:].tolist(), None], "count": counts}, options
+    return {"from": EDGES, "to": [*EDGES[1:].tolist(), None], "count": counts}
 
 
 def triangle(law, size, rng, buckets=45, depth=25):
@@ -78,7 +78,7 @@ def triangle(law, size, rng, buckets=45, depth=25):
         known = np.searchsorted(arrival, lags + 1, side="right")
         rows += [(bucket, bucket + lag, total) for lag, total in zip(lags, known, strict=True)]
     bucket, as_of, total = np.array(rows).T
-    return {"bucket": bucket, "as_of": as_of, "total": total}, {}
+    return {"bucket": bucket, "as_of": as_of, "total": total}
 
 
 def averages_of(surviving):

@@ -24,7 +24,6 @@ def test_kaplan_meier_by_hand():
     at = np.array([0.5, 1.5, 2.5, 4.5, 5.5])
     assert fitted.curve.survival(at) == pytest.approx([1.0, 0.8, 0.6, 0.3, 0.0])
     assert fitted.mean.value == pytest.approx(1 + 0.8 + 2 * 0.6 + 0.3)
-    assert fitted.bound is None
     assert fitted.warnings == ()
 
 
@@ -33,12 +32,10 @@ def test_the_largest_seen_is_no_bound():
     bins = {"from": [0, 2, 4], "to": [2, 4, 9], "count": [60, 30, 10]}
     for source, seen in (([1, 2, 5], 5), (bins, 9)):
         fitted = delays.fit(source)
-        assert (fitted.bound, fitted.largest_seen, fitted.delay(10).bound) == (None, seen, None)
+        assert (fitted.largest_seen, fitted.delay(10).bound) == (seen, None)
         assert delays.parse(fitted.to_json()["delay"]).bound is None
-        known = delays.fit(source, largest=12)
-        assert (known.bound, known.largest_seen, known.delay(10).bound) == (12, seen, 120)
-    cut = delays.fit({"delay": [1, 2, 5, 8], "censored": [0, 0, 0, 1]}, largest=30)
-    assert (cut.largest_seen, cut.observed_until, cut.bound) == (5, 8, 30)
+    cut = delays.fit({"delay": [1, 2, 2, 3, 5, 8], "censored": [0, 0, 0, 0, 0, 1]})
+    assert (cut.largest_seen, cut.observed_until, cut.delay().bound) == (5, 8, None)
 
 
 def test_policies_that_need_a_bound_ask_for_it():
@@ -47,9 +44,9 @@ def test_policies_that_need_a_bound_ask_for_it():
 
     fitted = delays.fit([1, 2, 2, 5, 9])
     known = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
-    with pytest.raises(InvalidInput, match=r"must be given the delay bound.*say the largest delay"):
+    with pytest.raises(InvalidInput, match=r"must be given the delay bound.*truncate a fitted one"):
         PolicySpec.parse("odaaf-b").given(known)
-    known = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
+    known = knowledge(Problem([0.5, 0.6], fitted.delay(10).truncated(90)), 10_000)
     assert known["delay_bound"] == 90
     assert PolicySpec.parse("odaaf-b").given(known).build().delay_bound == 90
 
@@ -71,9 +68,11 @@ def test_many_heavy_tailed_delays_keep_their_moments():
 def test_a_csv_file_as_people_write_it(tmp_path):
     """A mark of its encoding, blanks around values, blank lines, empty cells, quoted values."""
     file = tmp_path / "late.csv"
-    file.write_text('\ufeff delay , "censored"\n1, no\n\n3,"no"\n 4 ,0\n8,false\n9,YES\n', "utf-8")
-    wanted = {"delay": [1, 3, 4, 8, 9], "censored": [0, 0, 0, 0, 1]}
-    assert delays.fit(file, largest=20).mean == delays.fit(wanted, largest=20).mean
+    file.write_text(
+        '\ufeff delay , "censored"\n1, no\n\n3,"no"\n 4 ,0\n6,0\n8,false\n9,YES\n', "utf-8"
+    )
+    wanted = {"delay": [1, 3, 4, 6, 8, 9], "censored": [0, 0, 0, 0, 0, 1]}
+    assert delays.fit(file).mean == delays.fit(wanted).mean
     bins = tmp_path / "bins.csv"
     bins.write_text("from,to,count\n0,1,300\n1,7,200\n7,,20\n", encoding="utf-8")
     assert (
@@ -107,7 +106,7 @@ def test_a_csv_file_that_cannot_be_used_is_refused(tmp_path, text, says):
 
 def test_the_tail_is_warned_of():
     rng = np.random.default_rng(5)
-    source, _ = single(stats.expon(0, 10), 500, rng, until=25.0)
+    source = single(stats.expon(0, 10), 500, rng, until=25.0)
     fitted = delays.fit(source, unit="hour")
     assert "the tail is longer than the data" in fitted.warnings[0]
     assert "are beyond 25 hours;" in fitted.warnings[0]
@@ -117,10 +116,7 @@ def test_the_tail_is_warned_of():
     assert fitted.mean.value == pytest.approx(
         fitted.restricted_mean + fitted.unseen * fitted.curve.tail
     )
-    assert fitted.bound is None
-    bounded = delays.fit(source, largest=100)
-    assert bounded.bound == 100
-    assert bounded.mean.low < 10 < bounded.mean.high
+    assert fitted.mean.low < 10 < fitted.mean.high
 
 
 @pytest.mark.parametrize(
@@ -200,7 +196,7 @@ def test_totals_that_are_taken_back_do_not_make_a_delay_negative():
     grown = [50, 90, 99, 90, 91]
     rows = [(b, b + lag, total * (1 + b % 3)) for b in range(12) for lag, total in enumerate(grown)]
     source = dict(zip(("bucket", "as_of", "total"), np.array(rows).T, strict=True))
-    fitted = delays.fit(source, largest=20)
+    fitted = delays.fit(source)
     assert (np.diff(fitted.curve.surviving) <= 1e-12).all()
     # What was there at a lag, at most what was there at a later one.
     assert 1 - averages_of(fitted.curve.surviving[: POINTS * 4]) == pytest.approx(
@@ -209,5 +205,5 @@ def test_totals_that_are_taken_back_do_not_make_a_delay_negative():
 
 
 def test_a_tail_whose_longest_delays_are_a_third_of_the_mean_is_heavy():
-    found = fit_single(np.append(np.ones(99), 50.0), np.zeros(100, dtype=bool), None)
+    found = fit_single(np.append(np.ones(99), 50.0), np.zeros(100, dtype=bool))
     assert any("heavy" in each for each in found.warnings)

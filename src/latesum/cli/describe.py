@@ -46,7 +46,6 @@ def list_policies() -> None:
 _FIT = {
     "kind": (str, "single, histogram or triangle; seen by its columns."),
     "unit": (str, "The unit of time of the file."),
-    "largest": (float, "The largest delay, if known."),
     "level": (float, "Of the confidence limits; 0.95 by default."),
 }
 

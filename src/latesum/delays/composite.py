@@ -175,15 +175,14 @@ def tabulated(
 def from_curve(curve: Curve, rounds_per_unit: float) -> Delay:
     """The delay in rounds of a curve: every point of it, so that nothing of it changes.
 
-    It has a bound if the largest delay is known; the largest that was seen is none.
+    It has a bound if the curve has one; the largest delay that was seen is none.
     """
-    whole = curve.completed
-    tail = None if whole.tail is None or whole.unseen < 1e-12 else float(whole.tail)
+    tail = None if curve.tail is None or curve.unseen < 1e-12 else float(curve.tail)
     return tabulated(
-        (whole.times * rounds_per_unit).tolist(),
-        np.clip(1 - whole.surviving, 0.0, 1.0).tolist(),
+        (curve.times * rounds_per_unit).tolist(),
+        np.clip(1 - curve.surviving, 0.0, 1.0).tolist(),
         None if tail is None else tail * rounds_per_unit,
-        bounded=curve.largest is not None,
+        bounded=curve.bounded,
     )
 
 

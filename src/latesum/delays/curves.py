@@ -23,17 +23,17 @@ class Curve:
     """P(delay > times[i]) is surviving[..., i], with straight lines between.
 
     A time given twice is a jump. A first entry of `surviving` below 1 is a jump at the first time.
-    What remains at the last time comes exponentially later, by `tail` on average; or, where the
-    `largest` delay is known, at an even pace up to there. `mean`, `variance`, `quantile` and
-    `survival` are with that assumption, `restricted_mean` and `unseen` without. Many curves have
-    one row of `surviving` and one tail each.
+    What remains at the last time comes exponentially later, by `tail` on average. `mean`,
+    `variance`, `quantile` and `survival` are with that assumption, `restricted_mean` and `unseen`
+    without. Many curves have one row of `surviving` and one tail each. Where a curve is `bounded`,
+    its last time is the largest delay possible.
 
     >>> curve = Curve(np.array([0.0, 2.0, 6.0]), np.array([1.0, 0.5, 0.0]))
     >>> float(curve.mean), float(curve.quantile(0.5))
     (2.5, 2.0)
-    >>> cut = Curve(np.array([0.0, 2.0]), np.array([1.0, 0.5]), largest=6.0)
+    >>> cut = Curve(np.array([0.0, 2.0]), np.array([1.0, 0.5]), tail=4.0)
     >>> float(cut.mean), float(cut.restricted_mean), float(cut.unseen)
-    (2.5, 1.5, 0.5)
+    (3.5, 1.5, 0.5)
     >>> both = Curve(curve.times, np.array([[1.0, 0.5, 0.0], [1.0, 1.0, 0.0]]))
     >>> both.mean.tolist(), both.quantile(0.5).tolist()
     ([2.5, 4.0], [2.0, 4.0])
@@ -42,15 +42,15 @@ class Curve:
     times: Floats
     surviving: Floats
     tail: Floats | float | None = None
-    largest: float | None = None
+    bounded: bool = False
 
     @property
     def mean(self) -> Floats:
-        return self.completed._moments[0]
+        return self._moments[0]
 
     @property
     def variance(self) -> Floats:
-        first, second = self.completed._moments
+        first, second = self._moments
         return np.maximum(second - first**2, 0.0)
 
     @property
@@ -70,8 +70,7 @@ class Curve:
 
     def quantile(self, share: float) -> Floats:
         """The time by which this share has arrived."""
-        whole = self.completed
-        times, surviving, level = whole.times, np.atleast_2d(whole.surviving), 1 - share
+        times, surviving, level = self.times, np.atleast_2d(self.surviving), 1 - share
         below = surviving <= level + 1e-12
         index, rows = np.argmax(below, axis=1), np.arange(len(surviving))
         before = np.maximum(index - 1, 0)
@@ -81,15 +80,14 @@ class Curve:
         found = np.where(index == 0, times[0], found)
         beyond = ~below[:, -1]
         if beyond.any():
-            assert whole.tail is not None
-            later = whole.tail * np.log(np.maximum(surviving[:, -1], 1e-300) / max(level, 1e-300))
+            assert self.tail is not None
+            later = self.tail * np.log(np.maximum(surviving[:, -1], 1e-300) / max(level, 1e-300))
             found = np.where(beyond, times[-1] + later, found)
         return np.asarray(found.reshape(self.surviving.shape[:-1]))
 
     def survival(self, at: Floats) -> Floats:
         """P(delay > at); continuous from the right where there is a jump."""
-        whole = self.completed
-        times, surviving, tail = whole.times, whole.surviving, whole.tail
+        times, surviving, tail = self.times, self.surviving, self.tail
         index = np.searchsorted(times, at, side="right")
         before, after = np.maximum(index - 1, 0), np.minimum(index, len(times) - 1)
         width = times[after] - times[before]
@@ -98,7 +96,7 @@ class Curve:
         inside = np.where(index == 0, 1.0, inside)
         if tail is None:
             return inside
-        unseen = whole.unseen
+        unseen = self.unseen
         if surviving.ndim > 1:
             tail, unseen = np.asarray(tail)[:, None], unseen[:, None]
         later = unseen * np.exp(-np.maximum(at - times[-1], 0.0) / tail)
@@ -107,48 +105,7 @@ class Curve:
     def scaled(self, factor: float) -> Curve:
         """The same in another unit of time."""
         tail = None if self.tail is None else self.tail * factor
-        largest = None if self.largest is None else self.largest * factor
-        return Curve(self.times * factor, self.surviving, tail, largest)
-
-    def earliest(self) -> Curve:
-        """All that is unseen comes right after the data end: the smallest that `largest` allows."""
-        return self._with_rest(np.zeros_like(self.unseen))
-
-    def latest(self) -> Curve:
-        """All that is unseen comes at `largest`."""
-        return self._with_rest(self.unseen)
-
-    def widest(self) -> Curve:
-        """The unseen share is placed where the variance is the largest.
-
-        With p of it moved from the end of the data U to the largest delay L, the variance is a
-        parabola in p, and highest where the mean is half-way between U and L.
-        """
-        until = float(self.times[-1])
-        if self.largest is None or self.largest <= until:
-            return self
-        middle = (self.largest + until) / 2
-        moved = (middle - self.restricted_mean) / (self.largest - until)
-        return self._with_rest(np.clip(moved, 0.0, self.unseen))
-
-    def _with_rest(self, at_largest: Floats) -> Curve:
-        """The unseen share in two jumps, where the data end and at `largest`."""
-        if self.largest is None:
-            return self
-        until = float(self.times[-1])
-        largest = max(self.largest, until)
-        rest = np.stack([at_largest, at_largest, np.zeros_like(at_largest)], axis=-1)
-        times = np.append(self.times, [until, largest, largest])
-        return Curve(times, np.concatenate([self.surviving, rest], axis=-1))
-
-    @functools.cached_property
-    def completed(self) -> Curve:
-        """With what is assumed up to `largest` as one more point."""
-        if self.largest is None:
-            return self
-        times = np.append(self.times, max(self.largest, float(self.times[-1])))
-        none = np.zeros((*self.surviving.shape[:-1], 1))
-        return Curve(times, np.concatenate([self.surviving, none], axis=-1))
+        return Curve(self.times * factor, self.surviving, tail, self.bounded)
 
     @functools.cached_property
     def _moments(self) -> tuple[Floats, Floats]:

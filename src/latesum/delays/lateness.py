@@ -148,9 +148,9 @@ class Lateness:
         if alive[-1] <= 0:
             last = f"up to {as_time(times[-1])} they are spread evenly"
             if len(pairs) == 1:
-                return cls(said, last, Curve(times, alive, largest=float(times[-1])))
+                return cls(said, last, Curve(times, alive, bounded=True))
             assumption = f"between the times that were given {hazard}; in the last interval, {last}"
-            return cls(said, assumption, Curve(knots, levels, largest=float(knots[-1])))
+            return cls(said, assumption, Curve(knots, levels, bounded=True))
         tail = float((times[-1] - times[-2]) / np.log(alive[-2] / alive[-1]))
         assumption = (
             f"between the times that were given, and after the last one, {hazard}; the last "

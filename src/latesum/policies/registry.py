@@ -139,7 +139,7 @@ class PolicySpec:
                 raise InvalidInput(
                     f"{self.name} must be given the {key.replace('_', ' ')}, and there is none "
                     f"here; write {self.name}({key}=...), or use a delay that has one"
-                    + (": to a fit, say the largest delay." if "bound" in key else ".")
+                    + (": truncate a fitted one at the largest delay." if "bound" in key else ".")
                 )
         return PolicySpec(self.name, {**found, **self.parameters})
 

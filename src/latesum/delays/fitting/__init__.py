@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from latesum._checks import InvalidInput, finite_number, known_name
+from latesum._checks import InvalidInput, known_name
 from latesum.delays.fitting.chain_ladder import fit_triangle
 from latesum.delays.fitting.data import Columns, Source, read_columns
 from latesum.delays.fitting.histogram import fit_histogram
@@ -22,7 +22,6 @@ def fit(
     *,
     kind: Literal["single", "histogram", "triangle"] | None = None,
     unit: str | None = None,
-    largest: float | None = None,
     level: float = 0.95,
     seed: int = 0,
     form: FileForm | None = None,
@@ -40,9 +39,6 @@ def fit(
     Args:
         source: A CSV, Excel or Parquet file, a mapping of columns, or a list of delays.
         unit: The name of the time unit, for tables; buckets that are dates have theirs.
-        largest: The largest delay possible, where it is known. It replaces assumptions about a tail
-            that the data do not show, and the limits then allow what is unseen anywhere up to
-            there.
         seed: For limits that are drawn; the same seed gives the same limits.
         form: How a file is written, where that cannot be seen.
 
@@ -57,20 +53,18 @@ def fit(
         kind = "triangle"
     seen = kind or ("histogram" if "count" in columns else "single")
     known_name(seen, ("single", "histogram", "triangle"), "kind of delay data")
-    if largest is not None:
-        largest = finite_number(largest, "the largest delay", above=0)
     if seen == "single":
         delays = columns.numbers("delay", at_least=0)
         censored = np.zeros(len(delays), dtype=bool)
         if "censored" in columns:
             censored = columns.truths("censored")
-        estimated = fit_single(delays, censored, largest)
+        estimated = fit_single(delays, censored)
     elif seen == "histogram":
         starts, ends = columns.numbers("from", at_least=0), _open_ends(columns)
-        estimated = fit_histogram(starts, ends, columns.numbers("count", at_least=0), largest)
+        estimated = fit_histogram(starts, ends, columns.numbers("count", at_least=0))
     else:
         (buckets, dates), (as_of, _) = columns.times("bucket"), columns.times("as_of")
-        estimated, width = fit_triangle(buckets, as_of, columns.numbers("total"), largest)
+        estimated, width = fit_triangle(buckets, as_of, columns.numbers("total"))
         unit = _bucket_unit(width, unit) if dates else unit or "bucket"
     if columns.note is not None:
         estimated = estimated._replace(warnings=[*estimated.warnings, columns.note])

@@ -54,9 +54,7 @@ _STILL_GROWING = 0.03
 _SLOWEST = 0.98
 
 
-def fit_triangle(
-    buckets: Floats, as_of: Floats, totals: Floats, largest: float | None
-) -> tuple[Estimated, float]:
+def fit_triangle(buckets: Floats, as_of: Floats, totals: Floats) -> tuple[Estimated, float]:
     """From rows (bucket, as-of, total); also returns the width of a bucket."""
     different = np.unique(buckets)
     if len(different) < _MIN_BUCKETS:
@@ -79,28 +77,26 @@ def fit_triangle(
     triangle = triangle[:, : _supported_depth(triangle, 1) + 1]
     steps = np.diff(_arrived(growth_of(triangle[:, : depth + 1])))
     few = triangle.shape[1] - 1 < MIN_STEPS
-    if largest is None and few and steps[-1] >= NO_GROWTH:
+    if few and steps[-1] >= NO_GROWTH:
         raise InvalidInput(
             f"the totals still grow at an age of {depth} bucket{'s' if depth > 1 else ''}, the "
-            f"last that {_MIN_BUCKETS} buckets show: no data supports a tail. Add buckets, observe "
-            "for longer, or say with largest=... when all have arrived."
+            f"last that {_MIN_BUCKETS} buckets show: no data supports a tail. Add buckets, or "
+            "observe for longer."
         )
-    wanted = None if largest is None else largest / width
     growth = growth_of(triangle)
     arrived = _arrived(growth)
-    whole = _chains(arrived[None], growth, depth, wanted)
-    tail = None if whole.tail is None or whole.unseen[0] <= 0 else float(np.asarray(whole.tail)[0])
-    curve = Curve(whole.times, whole.surviving[0], tail, wanted)
+    whole = _chains(arrived[None], growth, depth)
+    tail = float(np.asarray(whole.tail)[0]) if whole.unseen[0] > 0 else None
+    curve = Curve(whole.times, whole.surviving[0], tail)
 
     def resample(rng: np.random.Generator, number: int) -> Curve:
         """The data first, then buckets drawn with replacement that leave not nearly all unseen."""
         even = np.full(len(triangle), 1 / len(triangle))
         counts = rng.multinomial(len(triangle), even, number).astype(np.float64)
         drawn = _arrived(_filled(growth_of(triangle, counts), growth, rng))
-        found = _chains(np.concatenate([arrived[None], drawn]), growth, depth, wanted, rng)
+        found = _chains(np.concatenate([arrived[None], drawn]), growth, depth, rng)
         kept = np.flatnonzero(found.unseen <= _MAX_UNSEEN)
-        tails = None if found.tail is None else np.asarray(found.tail)[kept]
-        return Curve(found.times, found.surviving[kept], tails, wanted)
+        return Curve(found.times, found.surviving[kept], np.asarray(found.tail)[kept])
 
     rows = int(np.isfinite(triangle).sum())
     basis, degrees = f"{rows:,} totals in a reporting triangle", float(len(different) - 1)
@@ -152,7 +148,6 @@ def _chains(
     arrived: Floats,
     growth: DevelopmentFactors,
     depth: int,
-    largest: float | None,
     rng: np.random.Generator | None = None,
 ) -> Curve:
     """The curves up to the lag `depth`; later lags, which few buckets show, are in the tail."""
@@ -163,12 +158,10 @@ def _chains(
     # surviving[l] is the mean of P(delay > x) over x from l to l + 1.
     times, levels = from_averages(surviving[:, :depth], unseen)
     times, levels = np.append(times, depth), np.column_stack([levels, unseen])
-    if largest is not None:
-        return Curve(times, levels, None, largest)
     # The tail has the mean of what later lags show and what is beyond them.
     later = surviving[:, depth:-1].sum(axis=1) + surviving[:, -1] * beyond_lags
     tails = np.divide(later, unseen, out=np.ones_like(later), where=unseen > 0)
-    return Curve(times, levels, np.maximum(tails, 1e-12), largest)
+    return Curve(times, levels, np.maximum(tails, 1e-12))
 
 
 class DevelopmentFactors(NamedTuple):

@@ -12,7 +12,7 @@ from latesum.delays.fitting.result import Estimated
 _SHARE_FOR_PACE = 0.4
 
 
-def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float | None) -> Estimated:
+def fit_histogram(starts: Floats, ends: Floats, counts: Floats) -> Estimated:
     """From bins [start, end) with counts; an infinite last end means that the bin is open."""
     order = np.argsort(starts)
     starts, ends, counts = starts[order], ends[order], counts[order]
@@ -34,7 +34,7 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
         return surviving
 
     def paces(surviving: Floats) -> Floats | None:
-        if not is_open or largest is not None:
+        if not is_open:
             return None
         return np.array([_pace_of_the_end(edges, each) for each in surviving])
 
@@ -42,14 +42,14 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
     surviving = surviving_at(shares)
     pace = paces(surviving[None])
     tail = None if pace is None else float(pace[0])
-    curve = Curve(*smooth_pieces(edges, surviving), tail, largest)
+    curve = Curve(*smooth_pieces(edges, surviving), tail)
 
     def resample(rng: np.random.Generator, number: int) -> Curve:
         drawn = surviving_at(rng.multinomial(int(total), shares, size=number) / int(total))
-        return Curve(*smooth_pieces(edges, drawn), paces(drawn), largest)
+        return Curve(*smooth_pieces(edges, drawn), paces(drawn))
 
     # Where in its bin a delay is, no histogram says: the limits allow another way to spread them.
-    other = Curve(edges, surviving, tail, largest)
+    other = Curve(edges, surviving, tail)
     basis, numbers = f"a histogram of {int(total):,} delays", np.full(len(curve.times), total)
     return Estimated(curve, resample, basis, int(total), [], other=other, numbers=numbers)
 

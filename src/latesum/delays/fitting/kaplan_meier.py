@@ -18,7 +18,7 @@ _LAST_SHARE = 0.25
 _MIN_EVENTS = 10
 
 
-def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | None) -> Estimated:
+def fit_single(delays: Floats, censored: NDArray[np.bool_]) -> Estimated:
     """From delays, and marks of those of which only "longer than this" is known."""
     if (~censored).sum() < 2:
         raise InvalidInput("at least 2 delays must have been seen to their end.")
@@ -26,8 +26,8 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
     surviving, paces = _kaplan_meier(times, events[None], lost[None])
     kept = events > 0  # the times at which the curve falls, and the last one
     kept[-1] = True
-    tail = None if largest is not None or surviving[0, -1] <= 0 else float(paces[0])
-    curve = Curve(*steps(times[kept], surviving[0, kept]), tail, largest)
+    tail = float(paces[0]) if surviving[0, -1] > 0 else None
+    curve = Curve(*steps(times[kept], surviving[0, kept]), tail)
     counts = np.concatenate([events, lost])
     total = int(counts.sum())
 
@@ -36,8 +36,6 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
         none = drawn[:, : len(times)].sum(axis=1) < 1
         drawn[none] = counts
         surviving, paces = _kaplan_meier(times, drawn[:, : len(times)], drawn[:, len(times) :])
-        if largest is not None:
-            return Curve(*steps(times, surviving), largest=largest)
         # Where a draw ends before the last time, what it did not see to the end goes on at its
         # pace.
         seen = drawn[:, : len(times)] + drawn[:, len(times) :] > 0

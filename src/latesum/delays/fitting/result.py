@@ -27,7 +27,7 @@ _OTHER_SHARE = 0.25
 #: Limits from some dozens of buckets that are drawn again are too short by about this factor.
 _WIDENED = 1.1
 #: If a larger share than this comes after the last observed time, no assumption about the tail is
-#: better than a guess: the fit is refused unless the largest delay is given.
+#: better than a guess: the fit is refused.
 MAX_UNSEEN = 0.2
 #: A smaller share than this needs no warning.
 _NEGLIGIBLE = 1e-4
@@ -66,14 +66,12 @@ class FittedDelay:
     """A delay estimated from data, in the time unit of the data.
 
     `largest_seen`, `observed_until`, `unseen` and `restricted_mean` need no assumption about the
-    tail. If the largest delay was given, the limits of all other numbers allow the unseen share
-    anywhere between the end of the data and there.
+    tail.
 
     Args:
         basis: What the data are, such as "1,000 single delays".
         observations: The number of delays, or of totals.
-        bound: The largest delay possible, where it was given, otherwise None: no data show one.
-        largest_seen: The largest delay that was seen to its end.
+        largest_seen: The largest delay that was seen to its end; longer ones are possible.
         restricted_mean: The mean that counts no delay beyond `observed_until`.
         observed_until: Where the data end.
         unseen: The share that is still to come where the data end.
@@ -90,7 +88,6 @@ class FittedDelay:
     mean: Limited
     variance: Limited
     quantiles: dict[float, Limited]
-    bound: float | None
     largest_seen: float
     restricted_mean: float
     observed_until: float
@@ -103,15 +100,14 @@ class FittedDelay:
     def delay(self, rounds_per_unit: float = 1.0) -> Delay:
         """The delay that `Problem` takes, in rounds.
 
-        It has the quantiles, the variance and the bound reported here, rounded up to whole rounds.
-        A bound is there only if the largest delay was given: a policy that needs one, such as
-        ODAAF-B, asks for it.
+        It has the quantiles and the variance reported here, rounded up to whole rounds. It has no
+        bound, because no data show one; where the largest delay is known, truncate it there.
 
         >>> from latesum import delays
         >>> fitted = delays.fit([1, 2, 2, 5])
         >>> fitted.largest_seen, fitted.delay(rounds_per_unit=100).bound
         (5.0, None)
-        >>> delays.fit([1, 2, 2, 5], largest=7).delay(rounds_per_unit=100).bound
+        >>> fitted.delay(rounds_per_unit=100).truncated(700).bound
         700
         """
         scale = finite_number(rounds_per_unit, "the rounds per time unit", above=0)
@@ -159,8 +155,6 @@ class FittedDelay:
             table.add_row(name, f"{row.value:,.4g}", f"{row.low:,.4g} to {row.high:,.4g}")
         table.add_row("standard error of the mean", f"{self.mean_error:,.4g}", "")
         table.add_row("largest seen", f"{self.largest_seen:,.4g}", "")
-        bound = "not known" if self.bound is None else f"{self.bound:,.4g}"
-        table.add_row("largest possible", bound, "")
         return table
 
     def __str__(self) -> str:
@@ -168,12 +162,7 @@ class FittedDelay:
 
 
 def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) -> FittedDelay:
-    """Limits by resampling: on a logarithmic scale for mean and variance, which are skew.
-
-    Where the largest delay is known, what the data do not show may be anywhere up to it. So the
-    lower limits are those of the curve that puts it as early as possible, the upper limits those
-    of the one that puts it as late, or as far apart, as possible.
-    """
+    """Limits by resampling: on a logarithmic scale for mean and variance, which are skew."""
     from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 
     if not 0 < level < 1:
@@ -181,53 +170,45 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
     curve, degrees, other = estimated.curve, estimated.degrees, estimated.other or estimated.curve
     tail_warning = _check_tail(curve, unit)
     drawn = estimated.resample(np.random.default_rng(seed), RESAMPLES)
-    early, late = drawn.earliest(), drawn.latest()
     grid = np.linspace(0.0, max(float(curve.quantile(0.999)), float(curve.times[-1])), 120)
     below, above = (1 - level) / 2, (1 + level) / 2
-    low = np.quantile(early.survival(grid), below, axis=0)
-    high = np.quantile(late.survival(grid), above, axis=0)
+    low, high = np.quantile(drawn.survival(grid), [below, above], axis=0)
     normal = float(ndtri(above))
     wider = 1.0 if degrees is None else _WIDENED * float(stdtrit(degrees, above)) / normal
 
-    def limits_of_mean(value: float, means: Floats) -> tuple[float, float]:
-        if degrees is None:
-            return _log_limits(value, means, level, normal)
-        # An unseen tail makes the upper limit further off than the lower one.
-        low, middle, high = np.quantile(means, [below, 0.5, above])
-        if value <= 0 or low <= 0:
-            return min(float(low), value), max(float(high), value)
-        return value * float(low / middle) ** wider, value * float(high / middle) ** wider
-
-    apart = _OTHER_SHARE * abs(float(other.mean - curve.mean))
-    low_mean = limits_of_mean(float(curve.earliest().mean), early.mean)[0] - apart
-    high_mean = limits_of_mean(float(curve.latest().mean), late.mean)[1] + apart
-    least, most = float(curve.earliest().variance), float(curve.widest().variance)
-    low_variance = _log_limits(least, early.variance, level, normal)[0]
-    high_variance = _log_limits(most, drawn.widest().variance, level, normal)[1]
-    quantiles, largest = {}, np.inf if curve.largest is None else curve.largest
+    mean, variance = float(curve.mean), float(curve.variance)
+    if degrees is None:
+        low_mean, high_mean = _log_limits(mean, drawn.mean, level, normal)
+    else:  # an unseen tail makes the upper limit further off than the lower one
+        low_mean, middle, high_mean = map(float, np.quantile(drawn.mean, [below, 0.5, above]))
+        if mean > 0 and low_mean > 0:
+            low_mean, high_mean = (mean * (end / middle) ** wider for end in (low_mean, high_mean))
+        else:
+            low_mean, high_mean = min(low_mean, mean), max(high_mean, mean)
+    apart = _OTHER_SHARE * abs(float(other.mean) - mean)
+    limited_mean = Limited(mean, max(low_mean - apart, 0.0), high_mean + apart)
+    quantiles = {}
     exact = _exact_limits(curve, estimated.numbers, level)
     for share in QUANTILES:
         value = float(curve.quantile(share))
         apart = _OTHER_SHARE * abs(float(other.quantile(share)) - value)
         lowest, highest = exact[share]
         if lowest is None:
-            lowest = float(np.quantile(early.quantile(share), below))
-        if highest is None:  # the data do not exclude the largest one
-            resampled = float(np.quantile(late.quantile(share), above))
-            highest = resampled if curve.largest is None else curve.largest
+            lowest = float(np.quantile(drawn.quantile(share), below))
+        if highest is None:
+            highest = float(np.quantile(drawn.quantile(share), above))
         lowest = value - (wider * max(value - lowest, 0.0) + apart)
         highest = value + (wider * max(highest - value, 0.0) + apart)
-        quantiles[share] = Limited(value, max(lowest, 0.0), min(highest, largest))
+        quantiles[share] = Limited(value, max(lowest, 0.0), highest)
     return FittedDelay(
         kind=kind,
         unit=unit,
         basis=estimated.basis,
         observations=estimated.observations,
         level=level,
-        mean=Limited(float(curve.mean), max(low_mean, 0.0), high_mean),
-        variance=Limited(float(curve.variance), low_variance, high_variance),
+        mean=limited_mean,
+        variance=Limited(variance, *_log_limits(variance, drawn.variance, level, normal)),
         quantiles=quantiles,
-        bound=curve.largest,
         largest_seen=curve.largest_seen,
         restricted_mean=float(curve.restricted_mean),
         observed_until=float(curve.times[-1]),
@@ -252,27 +233,18 @@ def plural(unit: str) -> str:
 def _check_tail(curve: Curve, unit: str) -> list[str]:
     """Refuse a tail that no data supports, and say in a sentence what is assumed of another."""
     until, units = float(curve.times[-1]), plural(unit)
-    if curve.largest is not None and curve.largest < until:
-        raise InvalidInput(
-            f"the largest delay {curve.largest:g} is below {until:g}, which the data show."
-        )
-    if curve.largest is None and curve.unseen > MAX_UNSEEN:
+    if curve.unseen > MAX_UNSEEN:
         raise InvalidInput(
             f"{curve.unseen:.0%} of the delays are longer than {until:g}, where the data end: no "
-            "data supports a tail. Observe for longer, or say with largest=... when all have "
-            "arrived."
+            "data supports a tail. Observe for longer, or say by when how many have arrived, such "
+            'as "half within 2 days, all within 30 days".'
         )
     if curve.unseen <= _NEGLIGIBLE:
         return []
-    assumed = f"the limits allow them anywhere up to {curve.largest or 0:g} {units}."
-    if curve.largest is None:
-        assumed = (
-            f"they are taken to go on at the pace seen before ({curve.tail:.4g} {units} later "
-            "on average), which the data cannot show."
-        )
     return [
         f"the tail is longer than the data: {curve.unseen:.1%} of the delays are beyond "
-        f"{until:.4g} {units}; {assumed}"
+        f"{until:.4g} {units}; they are taken to go on at the pace seen before "
+        f"({curve.tail:.4g} {units} later on average), which the data cannot show."
     ]
 
 
