@@ -429,14 +429,15 @@ def say_late(late: LateOption, every: str) -> str:
 
 
 def _reason(choice: RegionChoice, config: CampaignConfig, first: int) -> str:
-    until, option = config.buckets.label(choice.until + first), choice.option
+    option = choice.option
+    shown = f"{option} up to and including {config.buckets.label(choice.until + first - 1)}"
     if choice.purpose == "sweep":
-        return f"{option} until {until}: every option is tried once first."
+        return f"{shown}: every option gets a first turn."
     if choice.purpose == "continue":
-        return f"{option} goes on until {until}, when it is decided again."
+        return f"{shown}; then it is decided again."
     if choice.late is not None:
-        return f"{option} until {until}: {say_late(choice.late, config.buckets.every)}"
-    chance = "" if math.isnan(choice.chance) else f" ({choice.chance:.0%} by what is known)"
+        return f"{shown}: {say_late(choice.late, config.buckets.every)}"
+    chance = "" if math.isnan(choice.chance) else f" (probability: {choice.chance:.0%})"
     if choice.purpose == "best":
         return f"{option}, which looks best{chance}; the planned time is over."
-    return f"{option} until {until}, because it may be best{chance}."
+    return f"{shown}, because it may be the best{chance}."

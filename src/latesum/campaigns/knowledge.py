@@ -308,17 +308,20 @@ def _probabilities(racing: list[Estimate], level: float) -> dict[int, float] | N
 
     if any(row.mean is None for row in racing):
         return None
+    # Normal on each side of the mean: intervals are as wide on both sides only where much is known.
     means = np.array([row.mean for row in racing], dtype=float)
-    widths = np.array([max(deviation(row.low, row.high, level), 1e-12) for row in racing])
-    low, high = float(np.min(means - 8 * widths)), float(np.max(means + 8 * widths))
+    ends = np.array([(row.low, row.high) for row in racing], dtype=float)
+    quantile = NormalDist().inv_cdf((1 + level) / 2)
+    below_sd, above_sd = np.maximum(np.abs(ends - means[:, None]).T / quantile, 1e-12)
     # Each option's own grid is where its density is; a common one would miss narrow ones.
     grid = np.linspace(-8, 8, _POINTS)
     density = np.exp(-(grid**2) / 2) / math.sqrt(2 * math.pi)
     found = {}
     for index, row in enumerate(racing):
-        points = np.clip(means[index] + widths[index] * grid, low, high)
+        points = means[index] + np.where(grid < 0, below_sd[index], above_sd[index]) * grid
         others = np.delete(np.arange(len(racing)), index)
-        below = np.prod(ndtr((points[:, None] - means[others]) / widths[others]), axis=1)
+        away = points[:, None] - means[others]
+        below = np.prod(ndtr(away / np.where(away < 0, below_sd[others], above_sd[others])), axis=1)
         found[row.arm] = float(np.trapezoid(below * density, grid))
     total = sum(found.values())
     return {arm: share / total for arm, share in found.items()}

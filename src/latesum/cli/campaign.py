@@ -172,7 +172,7 @@ def _show_rows(result: Imported) -> None:
     terminal().print(table)
     if (more_rows := len(result.rows) - min(len(shown_rows), _MAX_SHOWN)) > 0:
         same = sum(row.verdict == "same" for _, row in result.rows)
-        print(f"And {more_rows:,} more rows, {same:,} of them the same as before.")
+        print(f"More rows: {more_rows:,}, {same:,} of them the same as before.")
 
 
 def _summary(

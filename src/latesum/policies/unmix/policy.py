@@ -218,7 +218,7 @@ class Unmix(Rule):
         if self._ramp:
             known = ", because nothing is known yet" if nothing_known else ""
             return f"to see how late its rewards come{known}"
-        if not segments.visits[arm]:
+        if not segments.played[arm]:
             return "because it has not been tried yet"
         if nothing_known:
             return "because nothing is known yet"
@@ -227,6 +227,8 @@ class Unmix(Rule):
         if (tested := self._explanations.tested) is not None:
             late = PLAIN.rounds(tested.scale)
             return f"because it may be as good as the best one if rewards are about {late} late"
+        if not segments.visits[arm]:  # it was the status quo, or the delay was sought
+            return "because too little is known of it yet"
         if arm == segments.last_arm:
             return "because it may still be the best"
         return "because it looks most promising"
