@@ -72,7 +72,7 @@ def facts(store):
         with Campaign.open(name, store=store) as campaign:
             events = [[event.kind, event.region] for event in campaign.history()]
             columns = ("number", "region", "decided", "shown", "rounds", "total", "status")
-            rows = campaign.table("buckets").to_frame().to_pylist()
+            rows = campaign.table().to_frame().to_pylist()
             buckets = [[str(row[each]) for each in columns if each in row] for row in rows]
             options = list(campaign.current_config().options)
             found[name] = {"events": events, "buckets": buckets, "options": options}

@@ -19,7 +19,6 @@ from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_campaigns, read_export, replay_log, restore_campaigns
-from latesum.campaigns.view import TABLES
 from latesum.errors import BadFile
 from latesum.files import FileForm
 
@@ -168,37 +167,30 @@ def test_rows_that_are_for_more_than_a_bucket_are_refused(campaign, new_campaign
     assert import_totals(weekly, weeks, FileForm(preset="google-ads")).written
 
 
-def test_tables_of_every_kind(campaign, tmp_path):
+def test_the_table_in_every_format(campaign, tmp_path):
     import_totals(campaign, EXAMPLES / "google-ads.csv", FileForm(preset="google-ads"))
-    for name in TABLES:
-        table = campaign.table(name)
-        frame = narwhals.from_native(table.to_frame())
-        assert frame.columns == list(table.columns)
-        assert frame.shape == (len(table.rows), len(table.columns))
-        for ending in ("csv", "json", "parquet"):
-            table.write(tmp_path / f"{name}.{ending}")
-        whole = pq.read_table(tmp_path / f"{name}.parquet")
-        assert whole.equals(table.to_frame())
-        records = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
-        assert records == table.to_records()
-        with (tmp_path / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            cells = list(csv.DictReader(file))
-        assert len(cells) == len(records)
-        for row, record in zip(cells, records, strict=True):
-            for column, value in record.items():
-                if isinstance(value, float):
-                    assert float(row[column]) == value
-                elif value is None:
-                    assert row[column] == ""
-    assert campaign.table("buckets").to_frame()["total"].to_pylist() == [118.5, 124.0, 126.5, None]
-    with pytest.raises(
-        InvalidInput, match="there is no table of a campaign 'bucket'; did you mean"
-    ):
-        campaign.table("bucket")
+    table = campaign.table()
+    frame = narwhals.from_native(table.to_frame())
+    assert frame.columns == list(table.columns)
+    assert frame.shape == (len(table.rows), len(table.columns))
+    for ending in ("csv", "json", "parquet"):
+        table.write(tmp_path / f"buckets.{ending}")
+    assert pq.read_table(tmp_path / "buckets.parquet").equals(table.to_frame())
+    records = json.loads((tmp_path / "buckets.json").read_text(encoding="utf-8"))
+    assert records == table.to_records()
+    with (tmp_path / "buckets.csv").open(encoding="utf-8", newline="") as file:
+        cells = list(csv.DictReader(file))
+    for row, record in zip(cells, records, strict=True):
+        for column, value in record.items():
+            if isinstance(value, float):
+                assert float(row[column]) == value
+            elif value is None:
+                assert row[column] == ""
+    assert table.to_frame()["total"].to_pylist() == [118.5, 124.0, 126.5, None]
 
 
 def test_a_campaign_without_decisions_has_empty_tables_with_types(new_campaign):
-    frame = new_campaign().table("buckets").to_frame()
+    frame = new_campaign().table().to_frame()
     assert frame.num_rows == 0
     assert str(frame.schema.field("total").type) == "double"
 
@@ -262,12 +254,12 @@ def test_what_is_given_out_can_be_taken_in_and_says_the_same(
                 allow_out_of_range=True,
             )
     given_out = folder / f"buckets.{ending}"
-    one.table("buckets").write(given_out)
+    one.table().write(given_out)
     same = import_totals(one, given_out)
     assert {row.verdict for _, row in same.rows} == {"same"}
     import_totals(other, given_out, allow_out_of_range=True)
     kept = ("bucket", "shown", "decided", "rounds", "total", "status", "state")
-    tables = [campaign.table("buckets").to_records() for campaign in (one, other)]
+    tables = [campaign.table().to_records() for campaign in (one, other)]
     first, second = ([{key: row[key] for key in kept} for row in table] for table in tables)
     assert first == second
 

@@ -218,7 +218,7 @@ def test_files_have_a_column_for_the_region(make, clock):
         ("new", "south"),
     ]
     assert campaign.state().parts["south"].shares(1) == ((0, 0.3), (2, 0.7))
-    table = campaign.table("buckets")
+    table = campaign.table()
     again = import_totals(campaign, table.to_csv().encode())
     assert {row.verdict for _, row in again.rows} == {"same"}
     refused = import_totals(campaign, (head + "2026-03-02,east,5000,150,\n").encode())

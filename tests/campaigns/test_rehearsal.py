@@ -13,7 +13,7 @@ def test_after_sixty_days_of_daily_life_every_total_is_used(load_example, tmp_pa
         if found:
             worries[number] = {each.code for each in found}
         if number == 61:
-            table = campaign.table("buckets").to_records()
+            table = campaign.table().to_records()
             decided = list(campaign.state().decisions.values())
             acts = [event.kind for event in campaign.history() if event.bucket is None]
             mismatches = replay_log(campaign.first_config, campaign.history())

@@ -41,7 +41,7 @@ def test_a_decision_that_was_due_is_taken_at_the_next_question(morning):
     """Asked on the days between its decision days, switchback still changes the option."""
     begin(morning, "switchback", "about 1 day", "--seed", 1)
     first = ask(morning, 0)
-    other = json.loads(morning(0, "estimates", "--json")[1])[1 - first["arm"]]
+    other = json.loads(morning(0, "status", "--json")[1])["options"][1 - first["arm"]]
     assert other["mean"] is None  # it was never shown
     until = date.fromisoformat(first["reason"].split("until ")[1][:10])
     due = (until - START).days

@@ -58,7 +58,7 @@ def test_totals_are_of_a_region(operator, regional, clock):
     text = f"date,region,rounds,total\n{label},south,900,33\n"
     sent = operator.post(f"{regional}/totals", content=text, headers={"Content-Type": "text/csv"})
     assert [each["verdict"] for each in sent.json()["rows"]] == ["revised"]
-    table = operator.get(f"{regional}/tables/buckets").text
+    table = operator.get(f"{regional}/buckets").text
     assert f"{label},2,red:0.4 blue:0.6," in table
 
 

@@ -10,7 +10,7 @@ from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from latesum._checks import InvalidInput, known_name, shortened
+from latesum._checks import InvalidInput, shortened
 from latesum.campaigns.actions import ActionResult, perform, read_arguments, read_user_and_reason
 from latesum.campaigns.buckets import When
 from latesum.campaigns.config import CampaignConfig
@@ -507,15 +507,11 @@ class Campaign:
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
 
-    def table(self, name: str, level: float = 0.95) -> TableOut:
-        """A table for other tools, "buckets", "decisions" or "estimates".
+    def table(self) -> TableOut:
+        """Every bucket as a table for other tools; `.to_frame()` makes a frame of it."""
+        from latesum.campaigns.view import bucket_table
 
-        `.to_frame()` makes a frame of it; `level` is that of the intervals of the estimates.
-        """
-        from latesum.campaigns.view import TABLES, make_table
-
-        chosen: Any = known_name(name, TABLES, "table of a campaign")
-        return make_table(chosen, self.state() if name == "decisions" else self.status(level))
+        return bucket_table(self.status())
 
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""

@@ -10,12 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from scipy.special import ndtri
 
 from latesum import _render
-from latesum._render import counted, finite, new_table
+from latesum._render import counted, new_table
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
@@ -41,25 +41,21 @@ CampaignStatus = Literal[
 TotalState = Literal["running", "pending", "known", "missing"]
 #: The worth of a decision is given for this many days.
 WORTH_DAYS = 30
-TableName = Literal["buckets", "decisions", "estimates"]
-TABLES: tuple[TableName, ...] = get_args(TableName)
-#: What columns hold that are no text.
-_TYPES: dict[str, ColumnType] = {
-    **dict.fromkeys(("number", "rounds", "rounds_asked", "revisions"), "whole"),
-    **dict.fromkeys(("buckets", "periods", "block"), "whole"),
-    **dict.fromkeys(("total", "used_total", "share", "mean", "low", "high", "level"), "number"),
-    "probability_best": "number",
+#: The columns of the table of buckets that are named as the fields of `BucketRow`.
+_COLUMNS: dict[str, ColumnType] = {
+    "shown": "text",
+    "decided": "text",
+    "purpose": "text",
+    "source": "text",
+    "rounds": "whole",
+    "total": "number",
+    "status": "text",
+    "state": "text",
+    "used_total": "number",
+    "share": "number",
+    "revisions": "whole",
     "early": "truth",
-    "decided_at": "time",
-}
-#: The columns; where the field of a record has another name, it stands after a colon.
-_COLUMNS: dict[TableName, str] = {
-    "buckets": "bucket:label number:bucket shown decided purpose source rounds total status state "
-    "used_total share revisions early reason",
-    "decisions": "bucket:label number:bucket option purpose source rounds_asked:rounds "
-    "decided_at:at block:number reason",
-    "estimates": "option:name mean low high level unit buckets periods rounds status "
-    "probability_best",
+    "reason": "text",
 }
 
 
@@ -505,25 +501,15 @@ def _gain(timeline: list[BucketRow], options: list[OptionView]) -> float | None:
     return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
 
 
-# Tables for other tools; that of buckets can be imported again, and says the same.
-
-
-def make_table(name: TableName, known: CampaignState | Status) -> TableOut:
-    """The decisions of a state, or every bucket or every option of a status.
-
-    An endless limit of an interval is none.
-    """
-    if isinstance(known, CampaignState):
-        regional = bool(known.config.regions)
-        parts = known.parts.values()
-        rows = [each._asdict() for part in parts for each in part.decisions.values()]
-    elif name == "buckets":
-        regional, rows = bool(known.regions), [each._asdict() for each in known.timeline]
-    else:
-        more = {"level": known.level, "unit": known.unit}
-        regional, rows = False, [{**each._asdict(), **more} for each in known.options]
-    named = [each.partition(":") for each in [*_COLUMNS[name].split(), *["region"] * regional]]
+def bucket_table(status: Status) -> TableOut:
+    """Every bucket, for other tools; it can be imported again, and says the same."""
+    columns = dict(_COLUMNS)
+    if status.regions:
+        columns["region"] = "text"
     return TableOut(
-        {column: _TYPES.get(column, "text") for column, _, _ in named},
-        [tuple(finite(row[field or column]) for column, _, field in named) for row in rows],
+        {"bucket": "text", "number": "whole", **columns},
+        [
+            (row.label, row.bucket, *(getattr(row, name) for name in columns))
+            for row in status.timeline
+        ],
     )

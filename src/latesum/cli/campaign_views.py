@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from latesum.campaigns import Store
     from latesum.campaigns.view import Status
 
-Level = Annotated[float, typer.Option(help="The confidence level of intervals.")]
-
 
 def status(
     campaign: CampaignName = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with figures here.")] = None,
-    level: Level = 0.95,
+    level: Annotated[float, typer.Option(help="The confidence level of intervals.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
@@ -160,31 +158,24 @@ def list_campaigns(
         print(line)
 
 
-def _table_command(name: str, about: str) -> Callable[..., None]:
-    def show(
-        campaign: CampaignName = None,
-        out: Annotated[
-            Path | None, typer.Option(help="A .csv, .json, .parquet or .xlsx file, not printed.")
-        ] = None,
-        level: Level = 0.95,
-        as_json: AsJson = False,
-    ) -> None:
-        from latesum.files.written import format_of
+def buckets(
+    campaign: CampaignName = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv, .json, .parquet or .xlsx file, not printed.")
+    ] = None,
+) -> None:
+    """Every bucket with what was shown and its total, as CSV; `import` reads it again."""
+    from latesum.files.written import format_of
 
-        if out is not None:
-            format_of(out)
-        with opened(campaign) as found:
-            table = found.table(name, level)
-        if out is not None:
-            table.write(out)
-            print(f"{len(table.rows)} rows: {out}")
-        elif as_json:
-            print(json.dumps(table.to_records(), indent=1, ensure_ascii=False))
-        else:
-            print(table.to_csv(), end="")
-
-    show.__doc__ = about
-    return show
+    if out is not None:
+        format_of(out)
+    with opened(campaign) as found:
+        table = found.table()
+    if out is not None:
+        table.write(out)
+        print(f"{len(table.rows)} rows: {out}")
+    else:
+        print(table.to_csv(), end="")
 
 
 def replay(
@@ -258,11 +249,7 @@ LOOK: dict[str, Callable[..., None]] = {
     "check": check,
 }
 DATA: dict[str, Callable[..., None]] = {
-    "buckets": _table_command(
-        "buckets", "Every bucket with what was shown and its total; `import` reads it again."
-    ),
-    "decisions": _table_command("decisions", "Every decision with its reason."),
-    "estimates": _table_command("estimates", "What is known of each option."),
+    "buckets": buckets,
     "export": export,
     "restore": restore,
     "replay": replay,

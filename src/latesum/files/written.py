@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import datetime
 import io
 import json
 from collections.abc import Iterable, Sequence
@@ -16,7 +15,7 @@ from latesum._extras import as_frame, need, require
 from latesum.files.cells import guarded
 
 #: What a column holds. Numbers are never texts, so that no tool must guess.
-ColumnType = Literal["text", "whole", "number", "truth", "time"]
+ColumnType = Literal["text", "whole", "number", "truth"]
 FORMATS = ("csv", "json", "parquet", "xlsx")
 
 
@@ -46,13 +45,7 @@ class TableOut:
 
     def to_records(self) -> list[dict[str, Any]]:
         """As JSON has it: an object for each row."""
-        return [
-            {
-                name: value.isoformat() if isinstance(value, datetime.datetime) else value
-                for name, value in zip(self.columns, row, strict=True)
-            }
-            for row in self.rows
-        ]
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def to_frame(self, backend: str = "pyarrow") -> Any:
         """As a frame of "pyarrow", "pandas" or "polars"; that of pyarrow is taken in by DuckDB and
@@ -63,7 +56,6 @@ class TableOut:
             "whole": pyarrow.int64(),
             "number": pyarrow.float64(),
             "truth": pyarrow.bool_(),
-            "time": pyarrow.timestamp("us", tz="UTC"),
         }
         schema = pyarrow.schema([(name, types[kind]) for name, kind in self.columns.items()])
         columns = list(zip(*self.rows, strict=True)) if self.rows else [()] * len(self.columns)
@@ -94,9 +86,9 @@ class TableOut:
         sheet, kinds = book.create_sheet("latesum"), tuple(self.columns.values())
         sheet.append(list(self.columns))
         for row in self.rows:
-            # Excel knows no time zones; a text that looks like a formula must stay one.
             cells = zip(row, kinds, strict=True)
-            sheet.append([_cell(v, k) if k in ("text", "time") else v for v, k in cells])
+            # A text that looks like a formula must stay one.
+            sheet.append([_cell(v, k) if k == "text" else v for v, k in cells])
         file = io.BytesIO()
         book.save(file)
         return file.getvalue()
@@ -141,6 +133,4 @@ def _cell(value: Any, kind: ColumnType) -> str:
         return guarded(str(value))
     if kind == "truth":
         return "true" if value else "false"
-    if kind == "time":
-        return str(value.isoformat())
     return str(int(value)) if kind == "whole" else repr(float(value))

@@ -12,7 +12,7 @@ from latesum._render import finite
 from latesum.campaigns.actions import ACTIONS, describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
-from latesum.campaigns.view import CampaignStatus, TableName
+from latesum.campaigns.view import CampaignStatus
 from latesum.errors import UnknownCampaign
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache, Severity, select
@@ -163,7 +163,7 @@ _KINDS = {
 
 
 @router.get(
-    "/{campaign}/tables/{table}",
+    "/{campaign}/buckets",
     response_class=Response,
     responses={
         200: {"description": "The table.", "content": {kind: {} for kind in _KINDS.values()}},
@@ -171,15 +171,14 @@ _KINDS = {
     },
 )
 @needs("read", long=True)
-async def table(
+async def buckets(
     cached: NamedCampaign,
-    table: Annotated[TableName, Path(description="What the rows are.")],
     kind: Annotated[
         Literal["csv", "json", "parquet"], Query(alias="format", description="How it is written.")
     ] = "csv",
 ) -> Response:
-    """All buckets, decisions or estimates as a table for other tools."""
-    content = await cached.read(lambda: cached.reader.table(table).to_bytes(kind))
+    """All buckets as a table for other tools, which can be sent as totals again."""
+    content = await cached.read(lambda: cached.reader.table().to_bytes(kind))
     return Response(content, media_type=_KINDS[kind])
 
 
