@@ -32,6 +32,7 @@ SUMMARIES = {
     "ratios.csv": ("figure", "curve"),
     "speed.csv": ("what",),
     "price.csv": ("arms", "delay"),
+    "sensitivity.csv": ("constant", "factor", "case"),
 }
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
@@ -197,6 +198,24 @@ def prices(rows: Rows) -> str:
     return _markdown(["", "W", *columns], lines)
 
 
+def sensitivity(rows: Rows) -> str:
+    """Change of Unmix's mean regret where a constant is halved; doubled."""
+    found = {(row["constant"], row["factor"], row["case"]): row for row in rows}
+    usual = {case: row["mean"] for (name, _, case), row in found.items() if not name}
+
+    def change(name: str, factor: float, case: str) -> str:
+        row = found[name, factor, case]
+        percent = (row["mean"] - usual[case]) / usual[case]
+        return f"{percent:+.0%} ± {row['error'] / usual[case]:.0%}"
+
+    columns = [f"{case} ({mean:.0f})" for case, mean in usual.items()]
+    lines = [
+        [f"`{name}`", *(f"{change(name, 0.5, case)}; {change(name, 2, case)}" for case in usual)]
+        for name in dict.fromkeys(row["constant"] for row in rows if row["constant"])
+    ]
+    return _markdown(["halved; doubled", *columns], lines)
+
+
 def end_ratios(rows: Rows) -> str:
     """How many of the paper's end ratios agree, by figure."""
     lines = []
@@ -316,6 +335,7 @@ TABLES: dict[str, tuple[str, Shown]] = {
     ),
     "ars-constants": ("ars", regrets(columns={name: name for name in _ARS})),
     "price": ("price", prices),
+    "sensitivity": ("sensitivity", sensitivity),
     "safety": ("safety", stuck),
     "end-ratios": ("ratios", end_ratios),
     "speed": (
