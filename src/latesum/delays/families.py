@@ -20,7 +20,7 @@ def _between(low: int, high: int, text: str) -> Delay:
     count = high - low + 1
     return Family(
         text,
-        lambda k: np.clip((high - k) / count, 0.0, 1.0),
+        lambda k: np.minimum(np.maximum((high - k) / count, 0.0), 1.0),
         lambda n, rng: rng.integers(low, high, size=n, endpoint=True),
         bound=high,
         mean=(low + high) / 2,

@@ -45,7 +45,9 @@ class Cohorts:
     def __init__(self, delay: Delay) -> None:
         self._delay = delay
         self._edges = _layout(delay, SHORTEST)
-        self._first = self._size = self._count = self._drawn = _NONE
+        #: A column for each cohort: its first play, its number of plays, how many rewards are in
+        #: flight, and how many were drawn one by one.
+        self._cohorts: Integers = np.zeros((4, 0), dtype=np.int64)
         self._survival: Floats = np.zeros(0)
         #: Of the rewards drawn one by one that have not arrived: their plays and their levels.
         self._plays, self._levels = _NONE, np.zeros(0)
@@ -57,100 +59,106 @@ class Cohorts:
     @property
     def in_flight(self) -> int:
         """How many rewards are in flight."""
-        return int(self._count.sum()) + len(self._plays)
+        return int(self._cohorts[2].sum()) + len(self._plays)
 
     def send(self, end: int, rounds: int, mean: float, rng: np.random.Generator) -> None:
         """Add the plays of a block that ends with round `end`; `mean` is the chance of a reward."""
-        cut = int(np.searchsorted(self._edges, rounds, side="left"))
-        edges = np.append(self._edges[:cut], rounds)
-        size = np.diff(edges)
-        self._first = np.concatenate([self._first, end + 1 - edges[1:]])
-        self._size = np.concatenate([self._size, size])
-        self._count = np.concatenate([self._count, rng.binomial(size, mean)])
-        self._drawn = np.concatenate([self._drawn, np.zeros(cut, dtype=np.int64)])
+        cut = int(self._edges.searchsorted(rounds))
+        edges = self._edges[: cut + 1].copy()
+        edges[-1] = rounds
+        new = np.zeros((4, cut), dtype=np.int64)
+        new[0], new[1] = end + 1 - edges[1:], edges[1:] - edges[:-1]
+        new[2] = rng.binomial(new[1], mean)
+        self._cohorts = np.concatenate([self._cohorts, new], axis=1)
         self._survival = np.concatenate([self._survival, np.ones(cut)])
 
     def move_to(self, end: int, rng: np.random.Generator) -> tuple[int, Integers]:
         """How many arrive by the round `end`; and rounds in which others do, which are let go."""
         self._end = end
+        first, size, count, drawn = self._cohorts
         # Below which levels rewards of each cohort's last and first play are in flight.
-        far = end - self._first
-        near_and_far = self._delay.survival(np.concatenate([far + 1 - self._size, far]))
+        far = end - first
+        near_and_far = self._delay.survival(np.concatenate([far + 1 - size, far]))
         at_near = np.minimum(near_and_far[: len(far)], self._survival)
         at_far = np.minimum(near_and_far[len(far) :], at_near)
-        arrived = rng.binomial(self._count, _share(at_near, self._survival))
-        unsure = rng.binomial(self._count - arrived, _share(at_far, at_near))
+        arrived = rng.binomial(count, _share(at_near, self._survival))
+        count -= arrived
+        unsure = rng.binomial(count, _share(at_far, at_near))
+        count -= unsure
+        drawn += unsure
+        self._survival = at_far
         # Those that are unsure are decided by their levels and their plays.
         which = np.repeat(np.arange(len(unsure)), unsure)
         between = at_near[which] - rng.random(len(which)) * (at_near - at_far)[which]
         plays = np.concatenate([self._plays, self._new_plays(which, rng)])
         levels = np.concatenate([self._levels, between])
         in_flight = self._delay.survival(end - plays) >= levels
-        count = int(arrived.sum()) + len(plays) - int(in_flight.sum())
         self._plays, self._levels = plays[in_flight], levels[in_flight]
-        self._count, self._survival = self._count - arrived - unsure, at_far
-        self._drawn = self._drawn + unsure
+        total = int(arrived.sum()) + len(plays) - len(self._plays)
         self._looked_at += len(unsure)
         # The rounds of rewards are drawn where it would have cost less to know them.
-        known, crowded = _NONE, 2 * self._drawn > self._size
+        known, crowded = _NONE, 2 * drawn > size
         if self._looked_at > _LOOKS_PER_DRAW * self.in_flight:
             known = self.resolve(rng)
         elif crowded.any():
             known = self._resolve(crowded, rng)
-        self._keep(self._count > 0)
-        return count, known
+        self._forget_empty()
+        return total, known
 
     def resolve(self, rng: np.random.Generator) -> Integers:
         """The rounds in which all that is in flight arrives; nothing remains here."""
-        rounds = self._resolve(np.ones(len(self._first), dtype=bool), rng)
+        rounds = self._resolve(np.ones(len(self._survival), dtype=bool), rng)
         drawn = self._plays + self._delay._first_below(self._levels, self._end - self._plays)
         self._plays, self._levels = _NONE, np.zeros(0)
         self._looked_at = 0
-        self._keep(self._count > 0)
+        self._forget_empty()
         return np.concatenate([rounds, drawn])
 
     def _resolve(self, those: NDArray[np.bool_], rng: np.random.Generator) -> Integers:
         """The rounds in which the rewards of some cohorts arrive that were not drawn one by one."""
-        cohorts = np.flatnonzero(those & (self._count > 0))
-        sparse = 4 * (self._count + self._drawn)[cohorts] < self._size[cohorts]
+        first, size, count, drawn = self._cohorts
+        cohorts = np.flatnonzero(those & (count > 0))
+        sparse = 4 * (count + drawn)[cohorts] < size[cohorts]
         cohorts = np.concatenate([cohorts[sparse], cohorts[~sparse]])
         few = cohorts[: int(sparse.sum())]
-        plays = [self._new_plays(np.repeat(few, self._count[few]), rng)]
+        plays = [self._new_plays(np.repeat(few, count[few]), rng)]
         for cohort in cohorts[len(few) :]:
-            first, size = int(self._first[cohort]), int(self._size[cohort])
-            start, stop = np.searchsorted(self._taken, [first, first + size])
-            free = np.delete(np.arange(size), self._taken[start:stop] - first)
-            plays.append(first + rng.choice(free, int(self._count[cohort]), replace=False))
-        which = np.repeat(cohorts, self._count[cohorts])
+            start, stop = np.searchsorted(
+                self._taken, [first[cohort], first[cohort] + size[cohort]]
+            )
+            free = np.delete(np.arange(size[cohort]), self._taken[start:stop] - first[cohort])
+            plays.append(first[cohort] + rng.choice(free, int(count[cohort]), replace=False))
+        which = np.repeat(cohorts, count[cohorts])
         levels = self._survival[which] * (1.0 - rng.random(len(which)))
-        delays = self._delay._first_below(levels, self._end - self._first[which])
-        self._count[cohorts] = 0
+        delays = self._delay._first_below(levels, self._end - first[which])
+        count[cohorts] = 0
         return np.concatenate(plays) + delays
 
     def _new_plays(self, which: Integers, rng: np.random.Generator) -> Integers:
         """One play of each of these cohorts, whose reward was not drawn before."""
-        first, size = self._first[which], self._size[which]
+        first, size = self._cohorts[0, which], self._cohorts[1, which]
         plays = first + rng.integers(size)
         while True:
-            order = np.argsort(plays, kind="stable")
+            order = plays.argsort(kind="stable")
             ordered = plays[order]
-            index = np.searchsorted(self._taken, ordered)
-            again = self._taken[index] == ordered
+            again = self._taken[self._taken.searchsorted(ordered)] == ordered
             again[1:] |= ordered[1:] == ordered[:-1]
             if not again.any():
                 break
             once_more = order[again]
             plays[once_more] = first[once_more] + rng.integers(size[once_more])
-        self._taken = np.insert(self._taken, index, ordered)
+        self._taken = np.concatenate([self._taken, ordered])
+        self._taken.sort(kind="stable")  # which merges two ordered arrays
         return plays
 
-    def _keep(self, those: NDArray[np.bool_]) -> None:
-        if those.all():
-            return
-        for name in ("_first", "_size", "_count", "_drawn", "_survival"):
-            setattr(self, name, getattr(self, name)[those])
-        oldest = self._first.min(initial=self._end)
-        self._taken = self._taken[np.searchsorted(self._taken, oldest) :]
+    def _forget_empty(self) -> None:
+        """Let cohorts go of which nothing is in flight, and plays before the oldest that stays."""
+        remaining = self._cohorts[2] > 0
+        if not remaining.all():
+            self._cohorts = self._cohorts[:, remaining]
+            self._survival = self._survival[remaining]
+            oldest = self._cohorts[0].min(initial=self._end)
+            self._taken = self._taken[self._taken.searchsorted(oldest) :]
 
 
 class InFlight:

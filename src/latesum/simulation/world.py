@@ -198,7 +198,8 @@ class World:
 
     def _postpone(self, rounds: Integers, reward: Reward | None) -> None:
         """Let a reward of this kind, or one of 1, arrive in each of these rounds."""
-        count = len(rounds)
+        if (count := len(rounds)) == 0:
+            return
         paid = np.ones(count) if reward is None else reward.draw(count, self._rng)
         self._in_flight.add(rounds, paid)
 
