@@ -42,7 +42,6 @@ if _TYPE_CHECKING:
     from latesum.policies import RoundRobin as RoundRobin
     from latesum.policies import Unmix as Unmix
     from latesum.service.client import Client as Client
-    from latesum.simulation import Background as Background
     from latesum.simulation import Bernoulli as Bernoulli
     from latesum.simulation import Beta as Beta
     from latesum.simulation import Calendar as Calendar
@@ -51,7 +50,6 @@ if _TYPE_CHECKING:
     from latesum.simulation import Discrete as Discrete
     from latesum.simulation import FieldProblem as FieldProblem
     from latesum.simulation import Problem as Problem
-    from latesum.simulation import Reporting as Reporting
     from latesum.simulation import Reward as Reward
     from latesum.simulation import Scaled as Scaled
     from latesum.simulation import Uniform as Uniform
@@ -69,8 +67,8 @@ _HOMES = {
     ),
     "latesum.service.client": "Client",
     "latesum.simulation": (
-        "Background Bernoulli Beta Calendar CompositeProblem Constant Discrete FieldProblem "
-        "Problem Reporting Reward Scaled Uniform World"
+        "Bernoulli Beta Calendar CompositeProblem Constant Discrete FieldProblem "
+        "Problem Reward Scaled Uniform World"
     ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

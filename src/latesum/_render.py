@@ -11,7 +11,7 @@ import math
 import textwrap
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from html import escape
 from importlib import resources
@@ -302,3 +302,18 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(each) for each in value]
     return value
+
+
+def changed_fields(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their defaults, as JSON values.
+
+    >>> from latesum import Calendar
+    >>> changed_fields(Calendar(40, (1.0, 0.5)))
+    {'step': 40, 'factors': [1.0, 0.5]}
+    """
+    values = ((each, getattr(record, each.name)) for each in fields(record))
+    return {
+        each.name: list(value) if isinstance(value, tuple) else value
+        for each, value in values
+        if value != each.default
+    }

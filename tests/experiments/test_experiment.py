@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum import Background, Calendar, CompositeProblem, FieldProblem, Problem, Reporting
+from latesum import Calendar, CompositeProblem, FieldProblem, Problem
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec
 from latesum.experiments.loop import Reports
@@ -167,8 +167,10 @@ delay_per_arm = ["exponential(250)", "exponential(500)"]
 horizon = 4500
 bucket = 500
 report_lag = 1000
-background = { mean = 0.004, counts = true }
-reporting = { missing = 0.02, final_after = 3, first_share = 0.9 }
+background = 0.004
+missing = 0.02
+final_after = 3
+first_share = 0.9
 
 [[problems]]
 name = "quieter week-ends"
@@ -215,15 +217,14 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
     specs, _ = expand(experiment)
     shop = FieldProblem(
         ["beta(4, 6)", 0.3], ["exponential(250)", "exponential(500)"],
-        background=Background(0.004, counts=True),
-        reporting=Reporting(missing=0.02, final_after=3, first_share=0.9),
+        background=0.004,
     )  # fmt: skip
     measures = ("regret", "ended_on_best", "switches", "stuck(gap=0.05)", "settled_after")
     usual = {"order": "drawn", "measures": measures}
     flow, points = PolicySpec("flow"), specs[1].checkpoints
     expected = [
         RunSpec(
-            shop, flow, 4_500, reports=Reports(500, 1_000), **usual,
+            shop, flow, 4_500, reports=Reports(500, 1_000, 0.02, 3, 0.9), **usual,
             checkpoints=specs[0].checkpoints,
         ),
         *(
@@ -260,9 +261,9 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
     [
         ("rounds_per_day = 500", "rounds_per_dya = 500", "problems.1.: .*rounds_per_dya"),
         ("drift_over = 4000", "drift_over = 0", "problems.2.: the rounds of a drift"),
-        ("mean = 0.004", "mean = -1.0", "problems.0.: the mean of the background"),
-        ("missing = 0.02", "missing = 2.0", "problems.0.: the chance of a missing"),
-        ("bucket = 500\n", "", "poorly reported totals come in buckets"),
+        ("background = 0.004", "background = -1.0", "problems.0.: the mean of the background"),
+        ("missing = 0.02", "missing = 2.0", "problems.0..missing: "),
+        ("bucket = 500\n", "", "missing or restated come in buckets"),
         ("status_quo = 1", "status_quo = 2", "for the problem 'an arm ran before': arm 2 cannot have run before"),
         ("status_quo = 1", "status_quo = {arm = 1}", "problems.3..status_quo"),
         ("status_quo = 1\n", "", "for the problem 'an arm ran before': a history needs status_quo"),

@@ -10,7 +10,6 @@ from latesum import ODAAF, Beta, Flow, Problem
 from latesum.experiments import RunSpec
 from latesum.experiments.loop import LateLoop, Loop, Reports
 from latesum.policies import PolicySpec
-from latesum.simulation import Reporting
 
 TWO_ARMS = Problem([0.5, 0.6], "uniform(0, 100)")
 THREE_ARMS = Problem([0.3, 0.5, 0.45], ["constant(7)", "uniform(0, 30)", "poisson(9).clipped(40)"])
@@ -78,7 +77,7 @@ class Stubborn(ODAAF):
 
 @pytest.mark.parametrize(
     "reports",
-    [Reports(), Reports(10), Reports(1, 20), Reports(10, 20, Reporting(missing=0.2))],
+    [Reports(), Reports(10), Reports(1, 20), Reports(10, 20, missing=0.2)],
     ids=str,
 )
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from latesum import (
-    Background,
     Calendar,
     Constant,
     Discrete,
@@ -15,7 +14,6 @@ from latesum import (
     Flow,
     InvalidInput,
     Problem,
-    Reporting,
     Scaled,
     Uniform,
     compare,
@@ -31,14 +29,13 @@ FIELD = FieldProblem(
     ["beta(4, 6)", 0.3, "discrete([0, 0.5, 1], [0.5, 0.25, 0.25])"],
     ["poisson(3)", "mixture((0.9, uniform(0, 40)), (0.1, constant(200)))", "pareto(2.5, 9)"],
     calendar=Calendar(50, (1.0, 0.5), drift_to=(0.2, 0.1, 0.4), drift_over=1_000),
-    background=Background(0.1, 0.2),
-    reporting=Reporting(missing=0.1, together=3),
+    background=0.1,
 )
 SETTINGS = {
     "plain": RunSpec(PLAIN, FLOW, 2_000),
     "parameters": RunSpec(PLAIN, PolicySpec.parse("flow(index='ucb1')"), 2_000, seed=7),
     "in buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100, 200)),
-    "field": RunSpec(FIELD, FLOW, 2_000, reports=Reports(100)),
+    "field": RunSpec(FIELD, FLOW, 2_000, reports=Reports(100, missing=0.1, final_after=2)),
     "drawn order": RunSpec(PLAIN, FLOW, 2_000, order="drawn"),
     "drawn problems": RunSpec("safety:random_problem", FLOW, 2_000, given={"mean_delay": 0.8}),
     "whole buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100), seed=(3, 1)),
@@ -68,7 +65,6 @@ def test_json_and_back_gives_the_same_runs(name):
 
 def test_no_two_of_them_share_a_digest():
     assert len({setting.digest for setting in SETTINGS.values()}) == len(SETTINGS)
-    assert SETTINGS["field"].reports == Reports(100, 0, FIELD.reporting)
 
 
 def test_every_reward_of_ours_goes_through_json():
@@ -125,7 +121,6 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
         ({"seed": (1, -1)}, "the seed"),
         ({"checkpoints": (1, 3_000)}, "checkpoints are rounds between 1 and 2000"),
         ({"checkpoints": (0,)}, "checkpoints are rounds"),
-        ({"problem": FIELD}, "poorly reported totals come in buckets"),
         ({"problem": "no.such:law"}, "the law of problems .* cannot be loaded"),
         (
             {"policy": PolicySpec("odaaf-b"), "problem": Problem([0, 1], "poisson(3)")},

@@ -9,7 +9,7 @@ import pytest
 from latesum import CompositeProblem, InvalidInput, compare
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
-from latesum.simulation.problem_data import problem_data, problem_from
+from latesum.simulation.field import problem_from
 
 RUNS = 400
 #: Arms and rounds of consecutive blocks, some shorter than the delays and some longer.
@@ -64,7 +64,7 @@ def test_no_part_is_lost(parts):
 
 def test_a_composite_problem_is_kept_as_data_and_run_by_specs():
     problem = CompositeProblem([0.5, "beta(6, 4)"], "uniform(0, 9)", parts=2)
-    data = json.loads(json.dumps(problem_data(problem)))
+    data = json.loads(json.dumps(problem.plain()))
     assert repr(problem_from(data)) == repr(problem)
     assert repr(problem.permuted([1, 0])).startswith("CompositeProblem([Beta(a=6, b=4), 0.5]")
     one, other = (

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from latesum import ODAAF, Block, InvalidInput, Oracle, Problem, RoundRobin, compare, simulate
+from latesum.experiments.loop import LateLoop, Reports
 from latesum.policies import Policy
-from latesum.simulation import Background, Calendar, FieldProblem, Reporting
+from latesum.simulation import Calendar, FieldProblem
 
 CALENDAR = Calendar(step=40, factors=(1.0, 0.5, 0.2), drift_to=(0.2, 0.9), drift_over=300)
 PLAN = ((0, 70), (1, 25), (1, 100), (0, 45))
@@ -40,9 +41,9 @@ def plain_loop(problem, plan, rng, count):
         play = np.searchsorted(ends, arrival, side="right")
         seen = play < len(plan)
         totals[paid[seen], play[seen]] += 1
-        if problem.background is not None:
+        if problem.background:
             playing = np.searchsorted(ends, now, side="right")
-            totals[:, playing] += rng.poisson(problem.background.mean, count)
+            totals[:, playing] += rng.poisson(problem.background, count)
     return totals
 
 
@@ -71,7 +72,7 @@ def test_a_changing_world_is_that_of_the_loop(how, count):
         [0.6, 0.3],
         ["uniform(0, 60)", "exponential(15)"],
         calendar=CALENDAR,
-        background=Background(0.05, counts=True),
+        background=0.05,
     )
 
     def shortcut(rng):
@@ -118,14 +119,10 @@ def test_the_table_says_what_is_broken():
 
 
 class Recorder(Policy):
-    """Plays its options in turn, and keeps what the deciding copy of it knew at each decision."""
+    """Keeps what the deciding copy of it knew at each decision."""
 
     kind = "recorder"
     seen: list
-
-    def __init__(self, turn):
-        self.turn = turn
-        super().__init__(2)
 
     def _reset(self):
         self.known = []
@@ -135,43 +132,29 @@ class Recorder(Policy):
 
     def _next(self):
         Recorder.seen.append(list(self.known))
-        return Block(self.rounds_played // self.turn % 2, 5, "learn")
+        return Block(0, 5, "learn")
 
     def _estimate(self, arm, level):
         return None, 0.0, 1.0, 0
 
 
-def decisions(reporting, turn=1_000):
+def decisions(reports):
     """Six buckets of ten rounds: the totals as they were, and what was known at the last decision."""
-    problem = FieldProblem([0.5, 0.6], "constant(0)", reporting=reporting)
+    world = Problem([0.5, 0.6], "constant(0)").start(rng=np.random.default_rng(1))
     Recorder.seen = []
-    plays = simulate(problem, Recorder(turn), 60, seed=1, bucket=10).plays
+    plays = LateLoop(world, Recorder(2), reports, np.random.default_rng(2)).play(60)
     return [play.total for play in plays], Recorder.seen[-1]
 
 
-def test_totals_reported_together_come_at_once():
-    totals, seen = decisions(Reporting(together=3))
-    assert sum(play.total for play in seen if play.total is not None) == sum(totals[:3])
-    assert any(play.total is None for play in seen)
-
-
-def test_only_the_sum_of_one_option_is_of_use():
-    """Of the first four buckets two are of each option: a sum of two is of one, or of both."""
-    totals, seen = decisions(Reporting(together=2, summed=True), turn=20)
-    assert sum(play.total for play in seen if play.total is not None) == sum(totals[:4])
-    _, seen = decisions(Reporting(together=2, summed=True), turn=10)
-    assert all(play.total is None for play in seen)
-
-
 def test_restated_totals_are_final_in_the_end():
-    totals, seen = decisions(Reporting(final_after=2, first_share=0.5))
+    totals, seen = decisions(Reports(10, final_after=2, first_share=0.5))
     # After 5 buckets the first 3 are final, and 2 are known by half.
     known = sum(totals[:3]) + sum(totals[3:5]) / 2
     assert sum(play.total for play in seen) == pytest.approx(known)
 
 
 def test_missing_totals_are_never_learned_from():
-    _, seen = decisions(Reporting(missing=1.0))
+    _, seen = decisions(Reports(10, missing=1.0))
     assert all(play.total is None and play.purpose == "override" for play in seen)
 
 
@@ -198,16 +181,8 @@ def test_buckets_at_once_decide_as_buckets_one_by_one():
             lambda: FieldProblem([0.5, 0.9], "constant(1)", calendar=Calendar(10, (1.5,))),
             "exceeds 1",
         ),
-        (lambda: Reporting(missing=2), "at most 1"),
-        (
-            lambda: simulate(
-                FieldProblem([0.5, 0.9], "constant(1)", reporting=Reporting()),
-                RoundRobin(2),
-                10,
-                seed=1,
-            ),
-            "bucket",
-        ),
+        (lambda: Reports(10, missing=2), "at most 1"),
+        (lambda: Reports(missing=0.1), "bucket"),
     ],
 )
 def test_nonsense_is_refused(build, says):
@@ -229,8 +204,7 @@ def test_permuted_arms_keep_their_drift_and_all_else():
         [0.2, 0.5, 0.3],
         ["constant(1)", "poisson(30)", "uniform(0, 9)"],
         calendar=calendar,
-        background=Background(0.3, 0.1),
-        reporting=Reporting(missing=0.5),
+        background=0.3,
     )
     order = [1, 2, 0]
     permuted = problem.permuted(order)
@@ -243,4 +217,3 @@ def test_permuted_arms_keep_their_drift_and_all_else():
     for arm in (0, 1, 2, 1):
         assert (permuted.lost_by(arm, at) == problem.lost_by(order[arm], at)).all()
         assert here.play(arm, 500) == listed.play(order[arm], 500)
-    assert permuted.reporting == problem.reporting

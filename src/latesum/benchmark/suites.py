@@ -18,8 +18,7 @@ import numpy as np
 
 from latesum._checks import known_name
 from latesum.experiments.loop import Reports
-from latesum.simulation import Calendar, CompositeProblem, FieldProblem, Problem, Reporting
-from latesum.simulation.problem_data import plain_part, problem_data
+from latesum.simulation import Calendar, CompositeProblem, FieldProblem, Problem
 
 #: Every problem of `core-1` is run at three horizons.
 HORIZONS = (10_000, 100_000, 1_000_000)
@@ -52,7 +51,7 @@ _RANDOM_DELAYS = (
 _REPORTS = {
     "buckets": Reports(100),
     "report lag": Reports(100, lag=200),
-    "missing totals": Reports(100, reporting=Reporting(missing=0.1)),
+    "missing totals": Reports(100, missing=0.1),
     "weekly pattern": Reports(100),
 }
 
@@ -68,9 +67,9 @@ class Cell:
 
     def to_json(self) -> list[Any]:
         """All that its runs depend on."""
-        bucket, lag, reporting = self.reports.bucket, self.reports.lag, self.reports.reporting
-        poor = None if reporting is None else plain_part(reporting)
-        return [self.name, problem_data(self.problem), self.horizon, bucket, lag, poor]
+        bucket, lag, missing = self.reports.bucket, self.reports.lag, self.reports.missing
+        poor = {"missing": missing} if missing else None
+        return [self.name, self.problem.plain(), self.horizon, bucket, lag, poor]
 
 
 @dataclass(frozen=True)

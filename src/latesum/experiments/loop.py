@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.policies import Block, Play, Policy
-from latesum.simulation import Reporting, World
+from latesum.simulation import World
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,40 @@ class Reports:
             A bucket of one round is none: totals are those of blocks, and a decision is taken when
             a block is over, or when the total of an earlier one becomes known meanwhile.
         lag: The rounds after the end of a block or bucket until its total is known.
-        reporting: How totals are missing, noisy, revised or reported several at once; buckets only.
+        missing: The chance that the total of a bucket never comes.
+        final_after: The number of buckets after which a total is restated.
+        first_share: The factor by which the report is off until then.
 
-    >>> Reports(), Reports(500, lag=1000)
-    (Reports(bucket=1, lag=0, reporting=None), Reports(bucket=500, lag=1000, reporting=None))
+    >>> Reports(500, lag=1000, missing=0.02).late
+    True
     """
 
     bucket: int = 1
     lag: int = 0
-    reporting: Reporting | None = None
+    missing: float = 0.0
+    final_after: int = 0
+    first_share: float = 1.0
 
     def __post_init__(self) -> None:
         whole_number(self.bucket, "the bucket", at_least=1)
         whole_number(self.lag, "the report lag")
-        if self.reporting is not None and self.bucket == 1:
-            raise InvalidInput("poorly reported totals come in buckets: say bucket=..., in rounds.")
+        finite_number(self.missing, "the chance of a missing total", at_least=0, at_most=1)
+        whole_number(self.final_after, "the buckets until a total is final")
+        finite_number(self.first_share, "the share in a first report", above=0)
+        if self.changing and self.bucket == 1:
+            raise InvalidInput(
+                "totals that are missing or restated come in buckets: say bucket=..., in rounds."
+            )
+
+    @property
+    def changing(self) -> bool:
+        """Whether totals may be missing, or are restated."""
+        return bool(self.missing or self.final_after)
+
+    @property
+    def late(self) -> bool:
+        """Whether totals are not all known, and final, when their block or bucket is over."""
+        return self.lag > 0 or self.changing
 
 
 class Loop:
@@ -99,7 +118,7 @@ class LateLoop(Loop):
 
     One bucket is played at a time, or a block; what is not known yet is reported to a copy of the
     policy, as pending. A total that is missing forever becomes an override in the end: it was
-    played, and nothing will be learned from it. Missing and noisy reports are drawn from `rng`.
+    played, and nothing will be learned from it. Missing reports are drawn from `rng`.
     """
 
     def __init__(
@@ -110,10 +129,8 @@ class LateLoop(Loop):
         rng: np.random.Generator | None = None,
     ) -> None:
         super().__init__(world, policy, reports.bucket)
-        self._lag = reports.lag
-        self._reporting = reports.reporting or Reporting()
-        self._rng = rng or np.random.default_rng(0)  # an exact report draws nothing
-        self._waiting: list[Play] = []  # played, and in no report yet
+        self._how = reports
+        self._rng = rng or np.random.default_rng(0)  # where none is missing nothing is drawn
         self._reports: deque[_Report] = deque()
         #: The copy that decided last, up to date: it decides again unless a total became known.
         self._deciding: Policy | None = None
@@ -138,7 +155,7 @@ class LateLoop(Loop):
             purpose = "override" if play.total is None else play.purpose
             self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
             self._deciding = None
-        if not self._reports and not self._waiting:
+        if not self._reports:
             return self._policy.ask()
         if self._deciding is not None:
             return self._deciding.ask()
@@ -147,31 +164,23 @@ class LateLoop(Loop):
             report.play._replace(total=report.first if report.known_at <= now else None)
             for report in self._reports
         ]
-        waiting = [play._replace(total=None) for play in self._waiting]
-        for play in _joined(known + waiting, deciding):
+        for play in _joined(known, deciding):
             deciding.tell(*play)
-        if self._reporting == Reporting():  # otherwise what is pending may change too
+        if not self._how.changing:  # otherwise what is pending may change too
             self._deciding = deciding
         return deciding.ask()
 
     def _tell(self, play: Play) -> None:
-        self._waiting.append(play)
         if self._deciding is not None:
             self._deciding.tell(*play._replace(total=None))
-        if len(self._waiting) == self._reporting.together:
-            known_at = self.rounds_played + self._lag
-            final_at = known_at + self._reporting.final_after * self._bucket
-            for each in _as_reported(self._waiting, self._reporting):
-                self._reports.append(self._report(each, known_at, final_at))
-            self._waiting = []
-
-    def _report(self, play: Play, known_at: int, final_at: int) -> _Report:
-        reporting, rng = self._reporting, self._rng
-        if play.total is None or reporting.is_missing(rng):
-            return _Report(play._replace(total=None), None, known_at, final_at)
-        total = reporting.noisy(play.total, rng)
-        first = reporting.first_report(total, rng) if final_at > known_at else total
-        return _Report(play._replace(total=total), first, known_at, final_at)
+        known_at = self.rounds_played + self._how.lag
+        final_at = known_at + self._how.final_after * self._bucket
+        first = play.total
+        if first is None or (self._how.missing and self._rng.random() < self._how.missing):
+            play, first = play._replace(total=None), None
+        elif final_at > known_at:
+            first *= self._how.first_share
+        self._reports.append(_Report(play, first, known_at, final_at))
 
 
 def _joined(plays: list[Play], policy: Policy) -> list[Play]:
@@ -186,12 +195,3 @@ def _joined(plays: list[Play], policy: Policy) -> list[Play]:
         else:
             joined.append(play)
     return joined
-
-
-def _as_reported(plays: list[Play], reporting: Reporting) -> list[Play]:
-    if not reporting.summed or len(plays) == 1:
-        return plays
-    if len({(play.arm, play.purpose) for play in plays}) > 1:  # one sum of several options
-        return [play._replace(total=None) for play in plays]
-    total = sum(play.total or 0.0 for play in plays)
-    return [plays[0]._replace(rounds=sum(play.rounds for play in plays), total=total)]

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._plugins import Registry
+from latesum._render import changed_fields
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.experiments.loop import LateLoop, Loop, Reports
 from latesum.experiments.run import Run
 from latesum.policies import Policy, PolicySpec
-from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reporting, Reward
-from latesum.simulation.problem_data import plain_part, problem_data, problem_from
+from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reward
+from latesum.simulation.field import problem_from
 from latesum.simulation.rewards import reward_text
 
 Integers = NDArray[np.int64]
@@ -124,9 +125,6 @@ class RunSpec:
             "problem_name": self.problem_name or str(self.problem),
             "policy_name": self.policy_name or str(self.policy),
         }
-        if isinstance(self.problem, FieldProblem) and self.reports.reporting is None:
-            reporting = self.problem.reporting
-            settled["reports"] = dataclasses.replace(self.reports, reporting=reporting)
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
@@ -144,15 +142,14 @@ class RunSpec:
             name = self.policy.name
             raise InvalidInput(f"{name} cannot be written to a file: {error}.") from None
         data: dict[str, Any] = {
-            "problem": problem_data(self.problem),
+            "problem": self._problem_data,
             "policy": {"name": self.policy.name, "parameters": policy},
             "horizon": self.horizon,
             "seed": list(self.seed) if isinstance(self.seed, tuple) else self.seed,
         }
         if self.reports != Reports():
-            data["reports"] = {"bucket": self.reports.bucket, "lag": self.reports.lag}
-            if self.reports.reporting is not None:
-                data["reports"]["reporting"] = plain_part(self.reports.reporting)
+            bucket, lag = self.reports.bucket, self.reports.lag
+            data["reports"] = {"bucket": bucket, "lag": lag, **changed_fields(self.reports)}
         if (status_quo := self.status_quo) is not None:
             data["status_quo"] = (
                 reward_text(status_quo) if isinstance(status_quo, Reward) else status_quo
@@ -171,12 +168,14 @@ class RunSpec:
         for key in ("checkpoints", "measures", "seed"):
             if isinstance(given.get(key), list):
                 given[key] = tuple(given[key])
-        given["problem"] = problem_from(given["problem"])
+        if not isinstance(given["problem"], str):
+            given["problem"] = problem_from(given["problem"])
         given["policy"] = PolicySpec(**given["policy"])
-        reports = dict(given.pop("reports", {}))
-        if "reporting" in reports:
-            reports["reporting"] = Reporting(**reports["reporting"])
-        return cls(**given, reports=Reports(**reports))
+        return cls(**given | {"reports": Reports(**given.get("reports", {}))})
+
+    @property
+    def _problem_data(self) -> dict[str, Any] | str:
+        return self.problem if isinstance(self.problem, str) else self.problem.plain()
 
     # What results say of it.
 
@@ -188,7 +187,7 @@ class RunSpec:
     @functools.cached_property
     def fields(self) -> dict[str, Any]:
         """What all runs of a grid may differ in, by the name of its column."""
-        data = problem_data(self.problem)
+        data = self._problem_data
         data = data if isinstance(data, dict) else {"delay": data}
         arms, delay, seed = (
             each if not isinstance(each, list | tuple) else by.join(map(str, each))
@@ -240,12 +239,10 @@ class RunSpec:
             if problem.calendar is not None:
                 what = "drift" if problem.calendar.drift_to else "follow a calendar"
                 broken.append(f"assumes that means stay as they are; here they {what}.")
-            if problem.background is not None:
+            if problem.background:
                 broken.append(
                     "assumes that totals hold nothing but rewards in [0, 1]; here is a background."
                 )
-            if problem.reporting is not None and problem.reporting.noise:
-                broken.append("assumes exact totals; here reports are noisy.")
         return broken
 
     # Runs.
@@ -277,7 +274,7 @@ class RunSpec:
             before = [(arm, each, world.play(arm, each)) for each in rounds]
             playing = policy.fresh(rng=own, history=before)
         loop = Loop(world, playing, self.reports.bucket)
-        if self.reports.lag or self.reports.reporting is not None:
+        if self.reports.late:
             loop = LateLoop(world, playing, self.reports, self._rng(number, REPORTS))
         plays = loop.play(self.horizon)
         if until is not None:

@@ -33,8 +33,8 @@ from latesum.experiments.spec import USUAL_MEASURES, RunSpec
 from latesum.experiments.store import RunStore
 from latesum.policies import PolicySpec, registry
 from latesum.simulation import Problem
+from latesum.simulation.field import problem_from
 from latesum.simulation.market import Market, market_of
-from latesum.simulation.problem_data import problem_from
 
 Value = bool | int | float | str
 Rounds = Annotated[int, Field(ge=1)]
@@ -44,9 +44,12 @@ Arm = float | str
 Base = Literal["policy", "problem"]
 
 #: Fields of a run that a list varies, beside those of the problem itself.
-FIELDS = ("horizon", "bucket", "report_lag", "order", "status_quo", "history")
+FIELDS = (
+    *("horizon", "bucket", "report_lag", "missing", "final_after", "first_share"),
+    *("order", "status_quo", "history"),
+)
 #: Parts of a problem that go beyond arms and delays.
-_PARTS = ("parts", "calendar", "background", "reporting")
+_PARTS = ("parts", "calendar", "background")
 
 
 class _Written(BaseModel):
@@ -76,15 +79,18 @@ class ProblemEntry(_Written):
     market: dict[str, Any] | None = None
     #: Rewards that arrive in parts: what `CompositeProblem` takes.
     parts: int | Literal["spread"] | None = None
-    #: What `Calendar` (or `Calendar.weekly`), `Background` and `Reporting` take.
+    #: What `Calendar` (or `Calendar.weekly`) takes, and what `FieldProblem` has beside it.
     calendar: dict[str, Any] | None = None
-    background: dict[str, Any] | None = None
-    reporting: dict[str, Any] | None = None
+    background: float | None = None
     name: str | None = None
     #: What was played until the start: an arm, a mean, or a reward as text; and for how many rounds
     #: before the start its totals are known to policies.
     status_quo: int | float | str | list[int | float | str] | None = None
     history: Lag | list[Lag] = 0
+    #: Totals that never come, or are restated: what `Reports` takes.
+    missing: Annotated[float, Field(ge=0, le=1)] = 0.0
+    final_after: Lag = 0
+    first_share: float = 1.0
     #: What policies are given of the delay, where that is not what is true of it.
     given: dict[str, Value | list[Value]] = {}
     #: Where these are not those of the whole experiment.
@@ -275,6 +281,7 @@ def _spec(
         taken = set(policy.accepted) - set(policy.parameters)
         policy = policy.adding({key: given[key] for key in given if key in taken})
     horizon, points = fields["horizon"], experiment.checkpoints
+    poorly = {key: fields[key] for key in ("missing", "final_after", "first_share")}
     if points == 1:
         points = []
     elif not isinstance(points, list):
@@ -284,7 +291,7 @@ def _spec(
         policy,
         horizon,
         seed=experiment.seed,
-        reports=Reports(fields["bucket"], fields["report_lag"]),
+        reports=Reports(fields["bucket"], fields["report_lag"], **poorly),
         checkpoints=tuple(points),
         measures=measures,
         order=fields["order"],

@@ -1,13 +1,12 @@
 """What nature does: rewards, and a problem that plays blocks."""
 
 from latesum.simulation.composite import CompositeProblem
-from latesum.simulation.field import Background, Calendar, FieldProblem, Reporting
+from latesum.simulation.field import Calendar, FieldProblem
 from latesum.simulation.problem import Problem
 from latesum.simulation.rewards import Bernoulli, Beta, Constant, Discrete, Reward, Scaled, Uniform
 from latesum.simulation.world import World
 
 __all__ = [
-    "Background",
     "Bernoulli",
     "Beta",
     "Calendar",
@@ -16,7 +15,6 @@ __all__ = [
     "Discrete",
     "FieldProblem",
     "Problem",
-    "Reporting",
     "Reward",
     "Scaled",
     "Uniform",

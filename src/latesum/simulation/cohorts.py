@@ -137,7 +137,7 @@ class Cohorts:
     def _new_plays(self, which: Integers, rng: np.random.Generator) -> Integers:
         """One play of each of these cohorts, whose reward was not drawn before."""
         first, size = self._cohorts[0, which], self._cohorts[1, which]
-        plays = first + rng.integers(size)
+        plays: Integers = first + rng.integers(size)
         while True:
             order = plays.argsort(kind="stable")
             ordered = plays[order]

@@ -113,5 +113,8 @@ class CompositeProblem(Problem):
                     f"{each.short_text} may be longer; clip it: {each.short_text}.clipped(1000)."
                 )
 
+    def plain(self) -> dict[str, Any]:
+        return {**super().plain(), "parts": self.parts}
+
     def __repr__(self) -> str:
         return f"Composite{super().__repr__()[:-1]}, parts={self.parts!r})"

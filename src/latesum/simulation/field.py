@@ -1,4 +1,4 @@
-"""Problems as they are found in the field: rates that change, noise, and poor reports.
+"""Problems as they are found in the field: rates that change, and rewards that no arm earned.
 
 Rates are constant within the steps of a calendar, so a block is played step by step, each with the
 same shortcut as in the paper's world: exactly.
@@ -7,15 +7,18 @@ same shortcut as in the paper's world: exactly.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from latesum._checks import InvalidInput, finite_number, shortened, whole_number
+from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
+from latesum._render import changed_fields
 from latesum.delays import Delay
 from latesum.delays.base import Integers
+from latesum.simulation.composite import CompositeProblem
 from latesum.simulation.problem import Problem
 from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
 from latesum.simulation.world import World
@@ -61,26 +64,15 @@ class Calendar:
             whole_number(self.drift_over, "the rounds of a drift", at_least=1)
 
     @classmethod
-    def weekly(
-        cls,
-        rounds_per_day: int,
-        *,
-        weekdays: Sequence[float] = USUAL_WEEK,
-        hours: Sequence[float] | None = None,
-    ) -> Calendar:
-        """A factor for each day of the week, Monday first, and for each hour of the day if given.
+    def weekly(cls, rounds_per_day: int, *, weekdays: Sequence[float] = USUAL_WEEK) -> Calendar:
+        """A factor for each day of the week, Monday first.
 
-        >>> Calendar.weekly(2400).step, len(Calendar.weekly(2400, hours=[1.0] * 24).factors)
-        (2400, 168)
+        >>> Calendar.weekly(2400).step
+        2400
         """
-        rounds = whole_number(rounds_per_day, "the rounds per day", at_least=1)
         if len(weekdays) != 7:
             raise InvalidInput(f"a week has 7 days, not {len(weekdays)}.")
-        if hours is None:
-            return cls(rounds, tuple(weekdays))
-        if len(hours) != 24 or rounds % 24:
-            raise InvalidInput("a day has 24 hours, and its rounds must be a multiple of 24.")
-        return cls(rounds // 24, tuple(day * hour for day in weekdays for hour in hours))
+        return cls(rounds_per_day, tuple(weekdays))
 
     def means_at(self, means: Sequence[float], *, step: int) -> tuple[float, ...]:
         """The mean of each arm in a step, the first being 0."""
@@ -103,86 +95,6 @@ class Calendar:
         gaps = (table.max(axis=1, keepdims=True) - table) * self.step
         result: Floats = np.concatenate([np.zeros((1, len(means))), np.cumsum(gaps, axis=0)])
         return result
-
-
-@dataclass(frozen=True)
-class Background:
-    """What is in every total whatever is played: sales that no option caused, and noise.
-
-    Rounds are independent, so a block has one draw.
-
-    Args:
-        mean: The mean per round.
-        sd: The standard deviation per round, where it is normal.
-        counts: Whether it is Poisson with that mean, in place of normal.
-
-    >>> Background(0.01, counts=True).draw(0, np.random.default_rng(1))
-    0.0
-    """
-
-    mean: float = 0.0
-    sd: float = 0.0
-    counts: bool = False
-
-    def __post_init__(self) -> None:
-        least = 0.0 if self.counts else -np.inf
-        finite_number(self.mean, "the mean of the background", at_least=least)
-        finite_number(self.sd, "the sd of the background", at_least=0)
-        if self.counts and self.sd:
-            raise InvalidInput("a background of counts is Poisson: its sd follows from its mean.")
-
-    def draw(self, rounds: int, rng: np.random.Generator) -> float:
-        """What comes in `rounds` rounds."""
-        if self.counts:
-            return float(rng.poisson(self.mean * rounds))
-        return float(self.mean * rounds + self.sd * np.sqrt(rounds) * rng.standard_normal())
-
-
-@dataclass(frozen=True)
-class Reporting:
-    """What happens to a bucket's total before it is known.
-
-    Args:
-        missing: The chance that it never comes.
-        noise: The scale of Laplace noise that is added to every report, for privacy.
-        final_after: The number of buckets after which a total is restated.
-        first_share: The factor by which the report is off until then.
-        first_error: The standard deviation of its relative error until then.
-        together: The number of buckets that are reported at once, at the end of the last.
-        summed: Whether only their sum is reported; this is of use only where one option was played
-            in all of them.
-
-    >>> Reporting(missing=0.05, together=24).is_missing(np.random.default_rng(1))
-    False
-    """
-
-    missing: float = 0.0
-    noise: float = 0.0
-    final_after: int = 0
-    first_share: float = 1.0
-    first_error: float = 0.0
-    together: int = 1
-    summed: bool = False
-
-    def __post_init__(self) -> None:
-        finite_number(self.missing, "the chance of a missing total", at_least=0, at_most=1)
-        finite_number(self.noise, "the scale of the noise", at_least=0)
-        whole_number(self.final_after, "the buckets until a total is final")
-        finite_number(self.first_share, "the share in a first report", above=0)
-        finite_number(self.first_error, "the error of a first report", at_least=0)
-        whole_number(self.together, "the buckets reported together", at_least=1)
-
-    def first_report(self, total: float, rng: np.random.Generator) -> float:
-        """What is said of a total before it is restated."""
-        return total * self.first_share * (1 + self.first_error * float(rng.standard_normal()))
-
-    def is_missing(self, rng: np.random.Generator) -> bool:
-        """Whether a total never comes."""
-        return self.missing > 0 and float(rng.random()) < self.missing
-
-    def noisy(self, total: float, rng: np.random.Generator) -> float:
-        """A total with the noise of its report."""
-        return total + float(rng.laplace(0.0, self.noise)) if self.noise else total
 
 
 @dataclass(frozen=True)
@@ -240,7 +152,7 @@ def with_mean(reward: Reward, mean: float) -> Reward:
 
 
 class FieldWorld(World):
-    """One realization of a `FieldProblem`; its `reporting` is for the loop that plays it."""
+    """One realization of a `FieldProblem`."""
 
     def __init__(self, problem: FieldProblem, rng: np.random.Generator, **start: Any) -> None:
         self._problem = problem
@@ -253,9 +165,8 @@ class FieldWorld(World):
             segment = self._enter_step(remaining)
             total += super().play(arm, segment)
             remaining -= segment
-        background = self._problem.background
-        if background is not None and rounds:
-            total += background.draw(rounds, self._rng)
+        if self._problem.background:
+            total += float(self._rng.poisson(self._problem.background * rounds))
         return total
 
     def play_rounds(self, arm: int, rounds: int) -> Floats:
@@ -266,9 +177,8 @@ class FieldWorld(World):
             seen.append(super().play_rounds(arm, segment))
             remaining -= segment
         total = np.concatenate(seen)
-        background = self._problem.background
-        if background is not None:
-            total += [background.draw(1, self._rng) for _ in range(rounds)]
+        if self._problem.background:
+            total += self._rng.poisson(self._problem.background, rounds)
         return total
 
     def _enter_step(self, rounds: int) -> int:
@@ -298,14 +208,14 @@ class FieldWorld(World):
 
 
 class FieldProblem(Problem):
-    """K arms whose rates follow a calendar, whose totals hold a background, or are poorly reported.
+    """K arms whose rates follow a calendar, or whose totals hold more than their rewards.
 
     Regret is against the best arm of each round.
 
     Args:
         calendar: How the means change over time, if they do.
-        background: What is in every total whatever is played, if anything.
-        reporting: How totals are reported, if not at once and as they are.
+        background: The mean per round of rewards that are in every total, whatever is played: a
+            Poisson number of 1s.
 
     >>> calendar = Calendar(step=1000, drift_to=(0.6, 0.5), drift_over=10_000)
     >>> problem = FieldProblem([0.5, 0.6], "uniform(0, 100)", calendar=calendar)
@@ -321,11 +231,11 @@ class FieldProblem(Problem):
         delay: Delay | str | Sequence[Delay | str],
         *,
         calendar: Calendar | None = None,
-        background: Background | None = None,
-        reporting: Reporting | None = None,
+        background: float = 0.0,
     ) -> None:
         super().__init__(arms, delay)
-        self.calendar, self.background, self.reporting = calendar, background, reporting
+        self.calendar = calendar
+        self.background = finite_number(background, "the mean of the background", at_least=0)
         self._rewards_by_means: dict[tuple[float, ...], tuple[Reward, ...]] = {}
         if calendar is None:
             return
@@ -378,9 +288,43 @@ class FieldProblem(Problem):
             self._rewards_by_means[means] = tuple(map(with_mean, self.arms, means))
         return self._rewards_by_means[means]
 
+    def plain(self) -> dict[str, Any]:
+        data = super().plain()
+        if self.calendar is not None:
+            data["calendar"] = changed_fields(self.calendar)
+        if self.background:
+            data["background"] = self.background
+        return data
+
     def __repr__(self) -> str:
         parts = [super().__repr__().replace("Problem", "FieldProblem", 1)[:-1]]
-        for name in ("calendar", "background", "reporting"):
+        for name in ("calendar", "background"):
             if part := getattr(self, name):
                 parts.append(f"{name}={shortened(repr(part), 80)}")
         return ", ".join(parts) + ")"
+
+
+def problem_from(data: Mapping[str, Any]) -> Problem:
+    """The opposite of `Problem.plain`; a calendar may be weekly, by `rounds_per_day`.
+
+    >>> problem_from({"arms": [0.5, 0.6], "delay": "poisson(3)", "background": 0.1})
+    FieldProblem([0.5, 0.6], 'poisson(3)', background=0.1)
+    """
+    for key in data:
+        known_name(key, ("arms", "delay", "parts", "calendar", "background"), "part of a problem")
+    arms, delay = data["arms"], data["delay"]
+    if "parts" in data:
+        if others := sorted(set(data) - {"arms", "delay", "parts"}):
+            raise InvalidInput(f"a problem with parts has no {others[0]}.")
+        return CompositeProblem(arms, delay, parts=data["parts"])
+    calendar, background = data.get("calendar"), data.get("background", 0.0)
+    if calendar is None and not background:
+        return Problem(arms, delay)
+    if calendar is not None:
+        kind: Any = Calendar.weekly if "rounds_per_day" in calendar else Calendar
+        try:
+            inspect.signature(kind).bind(**calendar)
+            calendar = kind(**calendar)
+        except TypeError as error:
+            raise InvalidInput(f"a calendar cannot be made of {calendar}: {error}.") from None
+    return FieldProblem(arms, delay, calendar=calendar, background=background)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum._plugins import Registry
+from latesum._render import changed_fields
 from latesum.delays.parsing import parse
 
 Floats = NDArray[np.float64]
@@ -182,11 +183,7 @@ class Market:
 
     def plain(self) -> dict[str, Any]:
         """As JSON values, without what is as usual."""
-        return {
-            each.name: value
-            for each in dataclasses.fields(self)
-            if (value := getattr(self, each.name)) != each.default
-        }
+        return changed_fields(self)
 
 
 def market_of(fields: Mapping[str, Any]) -> Market:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from latesum import _render
 from latesum._checks import InvalidInput, whole_number
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers
-from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
+from latesum.delays.parsing import text_of
+from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward, reward_text
 from latesum.simulation.world import World
 
 
@@ -128,6 +129,18 @@ class Problem:
         2.0
         """
         return self._world(self, rng, status_quo=status_quo, at=at)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values, for files and digests; `latesum.simulation.field.problem_from` reads it.
+
+        A reward that is no class of latesum, or a delay with the text of another one, is refused.
+
+        >>> Problem([0.5, "beta(6, 4)"], "uniform(0, 100)").plain()
+        {'arms': [0.5, 'beta(6, 4)'], 'delay': 'uniform(0, 100)'}
+        """
+        delays = [text_of(delay) for delay in self.delays]
+        arms = [reward_text(arm) for arm in self.arms]
+        return {"arms": arms, "delay": delays[0] if len(set(delays)) == 1 else delays}
 
     def __repr__(self) -> str:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
