@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from latesum import Problem, compare
-from latesum.policies.unmix import curves, explanations, rule
+from latesum.policies.unmix import curves, explanations, policy
 from latesum.policies.unmix.segments import Segments
 from report import command, keep, options, show
 
@@ -41,10 +41,10 @@ CONSTANTS: dict[str, Any] = {
     "STRETCHES": explanations,
     "ATOM": explanations,
     "PRIOR_WEIGHT": curves,
-    "FIRST_VISIT": rule,
-    "FIRST_SHARE": rule,
-    "SEGMENT": rule,
-    "STAY_SHARE": rule,
+    "FIRST_VISIT": policy,
+    "FIRST_SHARE": policy,
+    "SEGMENT": policy,
+    "STAY_SHARE": policy,
     "FEWEST": Segments,
 }
 
@@ -84,9 +84,9 @@ def _forget_curves() -> None:
 
 def regrets(case: str, replications: int, seed: int) -> np.ndarray:
     """The regret of each run."""
-    problem, horizon, policy = CASES[case]
-    found = compare(problem, {policy: policy}, horizon, replications=replications, seed=seed)
-    return np.asarray(found[policy].regrets[:, -1])
+    problem, horizon, name = CASES[case]
+    found = compare(problem, {name: name}, horizon, replications=replications, seed=seed)
+    return np.asarray(found[name].regrets[:, -1])
 
 
 def main() -> bool:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from latesum.policies.unmix import curves, explanations, rule
+from latesum.policies.unmix import curves, explanations, policy
 from unmix_region import largest_cost
 from unmix_sensitivity import CONSTANTS, changed, regrets
 
@@ -24,7 +24,7 @@ def test_a_constant_matters_while_it_is_changed():
         with changed(name, 0.5):
             assert not np.array_equal(regrets(case, 2, 1), usual)
     assert np.array_equal(regrets(case, 2, 1), usual)
-    assert (curves.PRIOR_WEIGHT, explanations.KAPPA, rule.FIRST_VISIT) == (20.0, 6.0, 3.0)
+    assert (curves.PRIOR_WEIGHT, explanations.KAPPA, policy.FIRST_VISIT) == (20.0, 6.0, 3.0)
 
 
 def test_the_true_explanation_is_seldom_far_from_the_least():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from latesum.policies.unmix.curves import (
     WIDE,
     DelayCurve,
     Floats,
-    Integers,
     mean_known,
     stretched,
 )
@@ -82,19 +81,20 @@ class Design:
             self.arrivals = np.concatenate([self.arrivals, np.empty_like(self.arrivals[:1])])
         return self._stretched[factor]
 
-    def fill(self, segments: Segments, laws: Integers) -> None:
-        """Take over what was played since the last time, by these distributions."""
-        n_laws, size, *shape = self.arrivals.shape
-        if size < segments.count:
-            larger = np.empty((n_laws, 2 * segments.count, *shape))
-            larger[:, :size] = self.arrivals
-            self.arrivals = larger
-        for law in set(laws.tolist()):
+    def fill(self, segments: Segments, laws: Iterable[int]) -> None:
+        """Add what was played since the last time, by these distributions."""
+        for law in laws:
             count, clock = self._known[law]
-            if clock < segments.clock:
-                about = self._distributions[law], self.arrivals[law]
-                kernels().fill(max(0, count - 1), segments.table, segments.blocks, *about)
-                self._known[law] = segments.count, segments.clock
+            if clock == segments.clock:
+                continue
+            n_laws, size, *shape = self.arrivals.shape
+            if size < segments.count:
+                larger = np.empty((n_laws, 2 * segments.count, *shape))
+                larger[:, :size] = self.arrivals
+                self.arrivals = larger
+            about = self._distributions[law], self.arrivals[law]
+            kernels().fill(max(0, count - 1), segments.table, segments.blocks, *about)
+            self._known[law] = segments.count, segments.clock
 
 
 class DelayExplanation:
@@ -122,10 +122,12 @@ class DelayExplanation:
             self.laws = np.array([self.design.law(factor) for factor in stretches])
         else:
             self.stretches = (1.0,) * n_arms
+        self._used_laws = set(self.laws.tolist())
         #: Per arm: its known rounds when it was not in doubt by this, and when to ask again.
         self.asked: dict[int, tuple[int, float]] = {}
         self.point: Floats = np.concatenate([curve.bins[0], np.full(n_arms, 0.5)])
         self.variances: Floats = np.ones(n_arms)
+        self.means = [0.5] * n_arms  # not clipped to [0, 1]
         self.objective, self.misfit, self.cost, self.deficit = 0.0, 1.0, 0.0, 0.0
         self.fitted_at = 0  # the rounds that the fit knows
         #: At how many rounds to fit it again, and from a neutral point too.
@@ -144,14 +146,9 @@ class DelayExplanation:
         """The weights of the curve's bins."""
         return self.point[: self.n_bins]
 
-    @property
-    def means(self) -> Floats:
-        """The means, not clipped to [0, 1]."""
-        return self.point[self.n_bins :]
-
     def mean(self, arm: int) -> float:
         """The mean of an arm, within [0, 1]."""
-        return min(max(float(self.means[arm]), 0.0), 1.0)
+        return min(max(self.means[arm], 0.0), 1.0)
 
     def worth(self, segments: Segments, arm: int) -> float:
         """How many attributed plays would tell as much of an arm: m (1 - m) / V."""
@@ -174,7 +171,7 @@ class DelayExplanation:
     ) -> tuple[float, float, float, float]:
         """Steps from `point`, in place; with one mean held, or none: `model_kernels.fit`."""
         curve = self.curve
-        self.design.fill(segments, self.laws)
+        self.design.fill(segments, self._used_laws)
         given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
         variances = self.variances if point is self.point else self.variances.copy()
         seen = segments.table, segments.pending_from, self.design.arrivals, self.laws
@@ -189,6 +186,7 @@ class DelayExplanation:
     def refine(self, segments: Segments, steps: int = 1) -> None:
         """Steps from where the fit is."""
         self.objective, self.misfit, impossible, _ = self.fit(segments, steps, self.point)
+        self.means = self.point[self.n_bins :].tolist()
         self.cost = self.objective + self.penalty * self.misfit + impossible
         self.fitted_at = segments.clock
 
@@ -203,14 +201,14 @@ class DelayExplanation:
 
     def fit_anew(self, segments: Segments) -> None:
         """Fit from a neutral point too, and keep the likelier one."""
-        before: dict[str, Any] = {}
-        if self.fitted_at:
+        other = copy.copy(self)
+        other.point, other.variances = self._neutral(segments), self.variances.copy()
+        other.refine(segments, _STEPS)
+        first = not self.fitted_at
+        if not first:
             self.refine(segments)
-            before = {**vars(self), "variances": self.variances.copy()}
-        self.point = self._neutral(segments)
-        self.refine(segments, _STEPS)
-        if before and before["objective"] <= self.objective:
-            vars(self).update(before)
+        if first or other.objective < self.objective:
+            vars(self).update(vars(other))
 
     def _neutral(self, segments: Segments) -> Floats:
         """The prior of the curve, after the silence at the start, and all means the same."""
@@ -235,18 +233,23 @@ class DelayExplanation:
                 found = min(found, again)
         return found
 
-    def fit_again(
-        self, segments: Segments, dispersion: float
-    ) -> tuple[tuple[float, float, float, float], Floats]:
-        """The fit where rewards vary less than 0/1 rewards do, and its point; nothing changes."""
+    def limits(self, segments: Segments, arm: int, dispersion: float, most: float) -> list[float]:
+        """The least and the largest mean of an arm that cost at most `most`, if any does."""
         point = self.point.copy()
-        return self.fit(segments, 2, point, dispersion=dispersion), point
+        objective = self.fit(segments, 2, point, dispersion=dispersion)[0]
+        if objective > most:
+            return []
 
-    def profile(
-        self, value: float, segments: Segments, arm: int, point: Floats, rho: float, most: float
-    ) -> float:
-        """Minus twice the log-likelihood where the mean of an arm is `value`, above `most`."""
-        return self.fit(segments, _STEPS, point.copy(), (arm, value), rho)[0] - most
+        def cost(value: float) -> float:
+            return self.fit(segments, _STEPS, point.copy(), (arm, value), dispersion)[0]
+
+        # Compared with a fit of as many steps in which the mean is held where it is best.
+        best = min(max(float(point[self.n_bins + arm]), 0.0), 1.0)
+        most = cost(best) + most - objective
+        return [
+            end if cost(end) <= most else _root(lambda value: cost(value) - most, best, end)
+            for end in (0.0, 1.0)
+        ]
 
 
 class Explanations:
@@ -417,27 +420,17 @@ class Explanations:
         within the square of `deviations`, times the misfit, of the least by any explanation.
         """
         rho, likely = self.dispersion(segments), [each for each in self.all if each.deficit <= _FAR]
-        fits = [each.fit_again(segments, rho) for each in likely]
-        misfit = min(found for found, _ in fits)[1]
+        fits = [each.fit(segments, 2, each.point.copy(), dispersion=rho) for each in likely]
+        misfit = min(fits)[1]
         # Arms' own delays fit better by chance too, and are charged for it.
         charges = [(each.penalty - each.base.penalty) * misfit for each in likely]
-        least = min(found[0] + charge for (found, _), charge in zip(fits, charges, strict=True))
+        least = min(fit[0] + charge for fit, charge in zip(fits, charges, strict=True))
         ends = [[self.believed.mean(arm)] for arm in range(segments.n_arms)]
-        for each, ((objective, *_), point), charge in zip(likely, fits, charges, strict=True):
+        for each, charge in zip(likely, charges, strict=True):
             most = least + deviations * deviations * misfit - charge
             for arm in range(segments.n_arms):
-                if objective > most or not segments.known[arm]:
-                    continue
-                inside = min(max(float(point[arm - segments.n_arms]), 0.0), 1.0)
-                # Compared with a fit of as many steps in which the mean is held where it is best.
-                about = segments, arm, point, rho
-                most_held = each.profile(inside, *about, 0.0) + most - objective
-                for end in (0.0, 1.0):
-                    if each.profile(end, *about, most_held) <= 0.0:
-                        ends[arm].append(end)
-                    else:
-                        held = (*about, most_held)
-                        ends[arm].append(_root(each.profile, inside, end, held))
+                if segments.known[arm]:
+                    ends[arm] += each.limits(segments, arm, rho, most)
         return [(min(each), max(each)) for each in ends]
 
     def dispersion(self, segments: Segments) -> float:
@@ -451,7 +444,8 @@ class Explanations:
             return 1.0
         found = []
         for rho in _DISPERSIONS.tolist():
-            (objective, *_, information), _ = self.believed.fit_again(segments, rho)
+            point = self.believed.point.copy()
+            objective, *_, information = self.believed.fit(segments, 2, point, dispersion=rho)
             found.append(objective + information + 0.5 * (math.log(rho) + 1.0 / rho))
         within = np.flatnonzero(np.array(found) <= np.nanmin(found) + 1.0)
         return float(_DISPERSIONS[within[0]])
@@ -467,18 +461,16 @@ def _ask_again(clock: int, margin: float) -> float:
     return clock * math.exp(min(max(margin, 0.0) / 4.0, math.log(_MOST_GROWTH)))
 
 
-def _root(
-    function: Callable[..., float], inside: float, outside: float, more: tuple[Any, ...]
-) -> float:
+def _root(function: Callable[[float], float], inside: float, outside: float) -> float:
     """Where a function changes its sign: false position by the Illinois rule.
 
     SciPy's `brentq` needs as many steps, and 0.2 seconds to be imported.
     """
     low, high = inside, outside
-    f_low, f_high = function(low, *more), function(high, *more)
+    f_low, f_high = function(low), function(high)
     while abs(high - low) > _TOLERANCE and f_high != 0.0:
         between = high - f_high * (high - low) / (f_high - f_low)
-        found = function(between, *more)
+        found = function(between)
         if (found > 0.0) == (f_high > 0.0):
             f_low /= 2.0  # so that the other end moves too
         else:
