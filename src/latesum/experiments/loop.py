@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -131,8 +131,10 @@ class LateLoop(Loop):
         super().__init__(world, policy, reports.bucket)
         self._how = reports
         self._rng = rng or np.random.default_rng(0)  # where none is missing nothing is drawn
-        self._reports: deque[_Report] = deque()
-        #: The copy that decided last, up to date: it decides again unless a total became known.
+        self._unknown: deque[_Report] = deque()  # on its way
+        self._pending: deque[Play] = deque()  # what that is about, blocks in one piece
+        self._revisable: deque[_Report] = deque()  # known, and not final
+        #: The copy that decided last: it decides again unless a total became known.
         self._deciding: Policy | None = None
 
     def _ask(self, left: int) -> Block:
@@ -141,38 +143,49 @@ class LateLoop(Loop):
             return block._replace(rounds=min(self._bucket, left))
         rounds = block.rounds if block.segment is None else min(block.rounds, block.segment)
         # Segments of one block bring no decision: each would cut the next one.
-        news = (each.known_at for each in self._reports if each.play.number != block.number)
-        wait = next((at - self.rounds_played for at in news if at > self.rounds_played), None)
+        news = (each.known_at for each in self._unknown if each.play.number != block.number)
+        wait = next((at - self.rounds_played for at in news), None)
         if wait is not None:
             waits = block.purpose == "bridge" and rounds == 1  # for something to become known
             rounds = wait if waits else min(rounds, wait)
         return block._replace(rounds=min(rounds, left))
 
     def _decide(self) -> Block:
-        now = self.rounds_played
-        while self._reports and self._reports[0].final_at <= now:
-            play = self._reports.popleft().play
-            purpose = "override" if play.total is None else play.purpose
-            self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
-            self._deciding = None
-        if not self._reports:
+        self._take_in()
+        if not self._revisable and not self._pending:
             return self._policy.ask()
         if self._deciding is not None:
+            self._deciding.tell(*self._last._replace(total=None))
             return self._deciding.ask()
         deciding = self._policy.copy()
-        known = [
-            report.play._replace(total=report.first if report.known_at <= now else None)
-            for report in self._reports
-        ]
-        for play in _joined(known, deciding):
+        told: deque[Play] = deque()
+        for play, first, *_ in self._revisable:
+            self._append(told, play._replace(total=first))
+        for play in self._pending:
+            self._append(told, play)
+        for play in told:
             deciding.tell(*play)
         if not self._how.changing:  # otherwise what is pending may change too
             self._deciding = deciding
         return deciding.ask()
 
+    def _take_in(self) -> None:
+        """What became known by now, and of that what is final."""
+        now = self.rounds_played
+        while self._unknown and self._unknown[0].known_at <= now:
+            report = self._unknown.popleft()
+            self._revisable.append(report)
+            block = self._pending.popleft()
+            if rest := block.rounds - report.play.rounds:
+                self._pending.appendleft(block._replace(rounds=rest))
+        while self._revisable and self._revisable[0].final_at <= now:
+            play = self._revisable.popleft().play
+            purpose = "override" if play.total is None else play.purpose
+            self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
+            self._deciding = None
+
     def _tell(self, play: Play) -> None:
-        if self._deciding is not None:
-            self._deciding.tell(*play._replace(total=None))
+        self._last = play
         known_at = self.rounds_played + self._how.lag
         final_at = known_at + self._how.final_after * self._bucket
         first = play.total
@@ -180,18 +193,13 @@ class LateLoop(Loop):
             play, first = play._replace(total=None), None
         elif final_at > known_at:
             first *= self._how.first_share
-        self._reports.append(_Report(play, first, known_at, final_at))
+        self._unknown.append(_Report(play, first, known_at, final_at))
+        self._append(self._pending, play._replace(total=None))
 
-
-def _joined(plays: list[Play], policy: Policy) -> list[Play]:
-    """Pending segments of one block in one piece, where the policy would take them so anyway."""
-    if policy.learns_from != "blocks":
-        return plays
-    joined: list[Play] = []
-    for play in plays:
-        last: Any = joined[-1] if joined else None
+    def _append(self, plays: deque[Play], play: Play) -> None:
+        """Add a play; pending segments of one block in one piece, where they are learned so."""
+        last = plays[-1] if plays and self._policy.learns_from == "blocks" else None
         if play.total is None and last is not None and last._replace(rounds=play.rounds) == play:
-            joined[-1] = play._replace(rounds=last.rounds + play.rounds)
+            plays[-1] = play._replace(rounds=last.rounds + play.rounds)
         else:
-            joined.append(play)
-    return joined
+            plays.append(play)

@@ -29,8 +29,8 @@ def copied(value: Any) -> Any:
     kind = type(value)
     if kind in _SCALARS:
         return value
-    if kind is list:
-        return [each if type(each) in _SCALARS else copied(each) for each in value]
+    if kind is list or kind is tuple:
+        return kind([each if type(each) in _SCALARS else copied(each) for each in value])
     if kind is dict:
         return {
             key: each if type(each) in _SCALARS else copied(each) for key, each in value.items()
@@ -39,7 +39,7 @@ def copied(value: Any) -> Any:
         return value.copy()
     if is_dataclass(value) and not isinstance(value, type):
         new = object.__new__(kind)
-        vars(new).update((name, copied(each)) for name, each in vars(value).items())
+        vars(new).update(copied(vars(value)))
         return new
     return copy.deepcopy(value)
 
