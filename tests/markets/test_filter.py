@@ -13,7 +13,7 @@ import pytest
 from scipy.linalg import solve
 
 from latesum.markets import NOT_KNOWN, NOTHING, DelayPrior, MarketConfig
-from latesum.markets.filter_kernels import CLIP
+from latesum.markets.kernels import CLIP
 from latesum.markets.model import posterior_with
 from latesum.markets.rows import Panel
 from latesum.markets.search import defaults, posterior

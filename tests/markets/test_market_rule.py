@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from latesum import delays
 from latesum.errors import InvalidInput
 from latesum.markets import (
     NOT_KNOWN,
@@ -18,8 +19,8 @@ from latesum.markets import (
     winner,
 )
 from latesum.markets import search as search_file
-from latesum.markets.arrivals import lag_weights
-from latesum.markets.model import explanations
+from latesum.markets.kernels import arrived_shares
+from latesum.markets.model import explanations, shape_of
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel, unknown_options
 from latesum.markets.search import learned, posterior
@@ -27,6 +28,11 @@ from latesum.markets.summary import widening, winner_of
 
 OPTIONS = ("old", "new", "bold")
 REGIONS = ("north", "south", "east", "west")
+
+
+def lag_weights(mean, law=None):
+    """The share of a bucket's sales that arrives 0, 1, ... buckets after it."""
+    return np.diff(arrived_shares(mean, 400, shape_of(law)), prepend=0.0)
 
 
 def made(regions=REGIONS, days=40, *, seed=1, effects=(0.0, 0.15, -0.1), scale=1.0, **named):
@@ -191,7 +197,7 @@ def test_origins_say_what_a_total_came_from():
     assert summarize(rows, 4, settings).origins["", -1] == {"old": 1.0}
     rows = [row._replace(shown="new") if row.bucket == 0 else row for row in rows]
     first = summarize(rows, 1, settings).origins["", 0]
-    assert first["new"] == pytest.approx(lag_weights(DelayPrior(1.0))[0], abs=0.03)
+    assert first["new"] == pytest.approx(lag_weights(1.0)[0], abs=0.03)
 
 
 def test_an_outlier_is_marked():
@@ -281,7 +287,7 @@ def test_rows_refuse(row, words):
 def test_whether_nothing_ran_before_is_found_out(ran):
     """Sales build up over days where nothing ran; where something did, they are there from the start."""
     rng = np.random.default_rng(7)
-    weights = np.cumsum(lag_weights(DelayPrior(3.0)))
+    weights = np.cumsum(lag_weights(3.0))
     rows = [
         RegionRow(
             "",
@@ -412,7 +418,7 @@ def shown_late(times, days, *, effect=0.15, gift=range(6, 200)):
         ("old", 2.0, 600.0),
         ("gift", 2.0 * times, 600 * math.exp(effect)),
     ):
-        for lag, weight in enumerate(lag_weights(DelayPrior(delay))):
+        for lag, weight in enumerate(lag_weights(delay)):
             for day in range(-28 - lag, days - lag):
                 if shown[max(day, -200)] == option:
                     arrived[day + lag + 28] += weight * worth
@@ -512,3 +518,62 @@ def test_two_short_periods_with_a_gap_are_two_periods():
     ]
     assert {row.bucket for row in twice if row.shown == "bold"} == {8, 9, 10, 20, 21, 22}
     assert winner(twice, 44, settings).waits_for == ()
+
+
+# Rows at the edge: none, no visitors, no sales, refunds, enormous totals, every shape of delay.
+
+TWO = MarketConfig(("a", "b", "c"), 90, regions=("n", "s"), delay=DelayPrior(2.0))
+
+
+def both(days, rounds, total):
+    return [
+        RegionRow(region, day, rounds, "a", total(day)) for day in range(days) for region in "ns"
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [RegionRow("n", day, 100, "a", 3) for day in range(30)],  # one region has no row
+        both(30, 0, lambda day: 0),
+        both(30, 100, lambda day: 0),
+        both(30, None, lambda day: 50),
+        both(30, 100, lambda day: None),
+        both(30, 1e9, lambda day: 1e9 * (day % 3)),
+    ],
+    ids=["none", "one region", "no visitors", "no sales", "no rounds", "no totals", "enormous"],
+)
+@pytest.mark.filterwarnings("error")
+def test_decisions_and_readings_of_odd_rows(rows):
+    choices = decide(rows, 40, TWO)
+    assert {choice.option for choice in choices.values()} <= {"a", "b", "c"}
+    found = summarize(rows, 40, TWO)
+    assert all(math.isfinite(value) for effect in found.effects for value in effect[1:])
+    assert winner(rows, 40, TWO).option is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_refunds_may_make_money_negative():
+    settings = MarketConfig(
+        ("a", "b"), 90, amounts="money", status_quo=NOTHING, delay=DelayPrior(0)
+    )
+    rows = [RegionRow("", day, 100, "ab"[day % 2], day - 5.0) for day in range(40)]
+    assert math.isfinite(summarize(rows, 40, settings).effects[1].high95)
+
+
+@pytest.mark.parametrize(
+    "law", ["constant(5000)", "pareto(1.5, 50).truncated(20000)", "uniform(0, 9000)"]
+)
+def test_every_law_of_delays_can_be_told(law):
+    told = DelayPrior(delays.parse(law).mean / 5_000, "known", delays.parse(law))
+    weights = lag_weights(told.mean, told.law)
+    assert weights.sum() == pytest.approx(1.0, abs=2e-4)
+    assert (weights >= -1e-12).all()
+    lags = sum(lag * weight for lag, weight in enumerate(weights))
+    assert lags == pytest.approx(
+        told.mean, abs=0.02
+    )  # visitors come in the middle of a bucket, and so do sales
+    settings = MarketConfig(("a", "b"), 90, delay=told, status_quo="a")
+    rows = [RegionRow("", day, 5_000, "ab"[day // 4 % 2], 150 + day % 5) for day in range(40)]
+    assert abs(summarize(rows, 40, settings).effects[1].effect) < 0.05

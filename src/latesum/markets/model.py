@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.markets.arrival_kernels import arrival_mix
-from latesum.markets.arrivals import shape_of, two_part_shape
+from latesum.delays import Delay
 from latesum.markets.config import NOT_KNOWN, NOTHING, PATTERNS, MarketConfig
-from latesum.markets.filter_kernels import Fit, filter_market
+from latesum.markets.kernels import STEPS, Fit, arrival_mix, filter_market
 from latesum.markets.rows import FIRST_BUCKETS, Panel, status_quo_shares
 
 Floats = NDArray[np.float64]
@@ -43,6 +42,51 @@ _SOMETHING_SD = 1.0
 _NOT_KNOWN_SD = 3.0
 #: On a holiday, sales may differ by about this much more than on other days.
 _HOLIDAY_SD = 0.3
+#: Tables end after this many mean delays.
+_LONGEST = 64
+#: The two-part delay: this share of the sales comes nearly at once, after this part of the mean.
+_AT_ONCE, _AT_ONCE_MEAN = 0.7, 0.15
+
+
+@functools.lru_cache(maxsize=64)
+def shape_of(law: Delay | None) -> Floats:
+    """The shape of a delay: the table of A(x), the integral of P(delay / mean > u) from 0 to x.
+
+    The delay is in rounds; None is exponential. With a shape the mean in buckets can be learned.
+
+    >>> from latesum import delays
+    >>> shape = shape_of(delays.constant(100))
+    >>> float(shape[128]), float(shape[-1])  # half a mean delay; all of it
+    (0.5, 1.0)
+    """
+    if law is None or law.mean <= 0:
+        return _exponentials((1.0, 1.0))
+    mean = law.mean
+    end = int(np.ceil(_LONGEST * mean)) if law.bound is None else law.bound + 1
+    end = max(min(end, int(_LONGEST * mean) + 1), 1)
+    # P(delay > u) of a delay in whole rounds is a step function, so A is linear between rounds.
+    rounds = np.unique(np.linspace(0, end, min(end, 1 << 20) + 1).astype(np.int64))
+    parts = np.diff(rounds) * law.survival(rounds[:-1])
+    whole = np.concatenate([[0.0], np.cumsum(parts)]) / mean
+    at = np.arange(0, end / mean + 1 / STEPS, 1 / STEPS)
+    table = np.interp(at * mean, rounds, whole)
+    return np.append(table, table[-1])
+
+
+@functools.cache
+def two_part_shape() -> Floats:
+    """A part of the sales nearly at once, and the rest late."""
+    late = (1 - _AT_ONCE * _AT_ONCE_MEAN) / (1 - _AT_ONCE)
+    return _exponentials((_AT_ONCE, _AT_ONCE_MEAN), (1 - _AT_ONCE, late))
+
+
+def _exponentials(*parts: tuple[float, float]) -> Floats:
+    """The shape of a mixture of exponential delays, each with its share and its mean."""
+    at = np.arange(0, _LONGEST, 1 / STEPS)
+    table: Floats = sum(
+        (-share * mean * np.expm1(-at / mean) for share, mean in parts), np.zeros(len(at))
+    )
+    return table
 
 
 class Hyperparameters(NamedTuple):
@@ -345,7 +389,7 @@ def _levels(
 
 @functools.lru_cache(maxsize=4096)
 def _sizes(hyper: Hyperparameters, novelty: float, delay: float) -> Floats:
-    """All that varies, in the order of the positions in `filter_kernels`."""
+    """All that varies, in the order of the positions in `kernels`."""
     priors = (hyper.effects, PATTERN_SD, DEVIATION_SD, hyper.differences, hyper.shocks)
     gains = (novelty, hyper.common_walk, hyper.region_walk)
     squares = [each**2 for each in (*priors, *gains)]

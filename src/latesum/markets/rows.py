@@ -61,11 +61,7 @@ class Panel:
         return self.first + len(self.totals)
 
     def until(self, bucket: int) -> Panel:
-        """The buckets before one.
-
-        Args:
-            bucket: The first that is left out.
-        """
+        """The buckets before one."""
         length = max(0, bucket - self.first)
         return Panel(self.first, self.exposure[:length], self.shares[:length], self.totals[:length])
 
@@ -83,7 +79,6 @@ class Panel:
 
         Args:
             rows: In any order.
-            config: The market's.
             until: The bucket that is decided; its row and later ones are left out, so that one log
                 serves all decisions.
 

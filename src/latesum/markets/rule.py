@@ -89,7 +89,6 @@ def decide(
     Args:
         rows: The log with its history, in any order.
         bucket: The bucket that is decided, from 0 on.
-        config: The market's.
         barred: Options that must not be shown, by region; those in "*" in no region.
         asked: The earlier buckets for which a decision was asked for; None for all of them. A
             decision that was due in another bucket is taken in the next of these.
@@ -128,9 +127,6 @@ def decide_panel(
     """`decide` for the table of all rows before a bucket.
 
     Args:
-        panel: The rows before the bucket.
-        bucket: The bucket that is decided.
-        config: The market's.
         allowed: What may be shown, by region and option.
         chances: Whether the chance to be best is computed; it takes longer than the decision.
         found: The posterior of the rows, where it is known; otherwise it is computed if it is
@@ -189,9 +185,6 @@ def unknown_options(panel: Panel, config: MarketConfig) -> list[int]:
     Where the sweep would not be shorter without them, it shows all: in several regions at the same
     time, which is what makes options comparable.
 
-    Args:
-        panel: The rows.
-        config: The market's.
     """
     everything = list(range(len(config.options)))
     past = panel.until(0)
@@ -204,12 +197,7 @@ def unknown_options(panel: Panel, config: MarketConfig) -> list[int]:
 
 
 def sweep_of(panel: Panel, config: MarketConfig) -> int:
-    """How many periods the first sweep has, given what the history has shown.
-
-    Args:
-        panel: The rows.
-        config: The market's.
-    """
+    """How many periods the first sweep has, given what the history has shown."""
     regions, tried = len(config.regions), len(unknown_options(panel, config))
     left_out = math.ceil(len(config.options) / regions) - math.ceil(tried / regions)
     return config.sweep - left_out
@@ -220,11 +208,6 @@ def swept(panel: Panel, config: MarketConfig, number: int) -> list[int]:
 
     Region k in order of size shows option perm[(k + j R) mod K] in period j, so that all options
     are shown after ceil(K / R) periods.
-
-    Args:
-        panel: The rows, for the regions' sizes.
-        config: The market's.
-        number: Which period.
     """
     regions, tried = len(config.regions), unknown_options(panel, config)
     order = np.random.default_rng([config.seed, _ORDER]).permutation(len(config.options))

@@ -48,10 +48,6 @@ _REMEMBERED = 4096
 def defaults(panel: Panel, config: MarketConfig) -> Hyperparameters:
     """Where the search starts.
 
-    Args:
-        panel: The rows, from which the dispersion of money is guessed.
-        config: The market's.
-
     >>> config = MarketConfig(("old", "new"), 90)
     >>> round(defaults(Panel.of([], config, 0), config).region_walk, 4)
     0.0122
@@ -73,9 +69,6 @@ def learned(panel: Panel, config: MarketConfig) -> tuple[Hyperparameters, tuple[
 
     A function of the rows alone.
 
-    Args:
-        panel: The rows.
-        config: The market's.
     """
     times = _search_times(panel.known.tobytes(), panel.first)
     digests = _digests(panel, config, times)
@@ -98,12 +91,7 @@ def learned(panel: Panel, config: MarketConfig) -> tuple[Hyperparameters, tuple[
 
 
 def posterior(panel: Panel, config: MarketConfig) -> Posterior:
-    """The posterior after all rows of a panel, with what the weekly searches found.
-
-    Args:
-        panel: The rows.
-        config: The market's.
-    """
+    """The posterior after all rows of a panel, with what the weekly searches found."""
     return posterior_with(panel, config, *learned(panel, config))
 
 

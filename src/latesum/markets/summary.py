@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import finite_number
 from latesum.markets.config import PATTERNS, MarketConfig
-from latesum.markets.filter_kernels import CLIP
+from latesum.markets.kernels import CLIP
 from latesum.markets.model import Hyperparameters, Posterior, posterior_with
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import LateOption, late_options, may_be_late, runs_of
@@ -117,7 +117,6 @@ def summarize(rows: Iterable[RegionRow], bucket: int, config: MarketConfig) -> M
     Args:
         rows: The log with its history, in any order.
         bucket: The bucket that comes next.
-        config: The market's.
 
     >>> config = MarketConfig(("old", "new"), 60, status_quo="old")
     >>> rows = [RegionRow("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
@@ -165,7 +164,6 @@ def diagnose(
     Args:
         rows: The log with its history, in any order.
         bucket: The bucket that comes next.
-        config: The market's.
 
     >>> config = MarketConfig(("old", "new"), 60, status_quo="old")
     >>> level = 700 * np.exp(np.cumsum(0.12 * np.random.default_rng(4).standard_normal(40)))
@@ -201,8 +199,6 @@ def effects_of(
     """The options against the status quo, in a region or over all of them by size.
 
     Args:
-        found: The posterior.
-        config: The market's.
         region: Its place; None for all.
     """
     mean, covariance = found.effects(region)
@@ -230,11 +226,7 @@ def effects_of(
 
 
 def widening(config: MarketConfig) -> float:
-    """By how much reported sds are wider than the model's.
-
-    Args:
-        config: The market's.
-    """
+    """By how much reported sds are wider than the model's."""
     alone = len(config.regions) == 1 and not config.rounds_known
     return WIDER_WITHOUT_ROUNDS if alone else WIDER
 
@@ -308,7 +300,6 @@ def winner(
     Args:
         rows: The log with its history, in any order.
         bucket: The bucket that comes next.
-        config: The market's.
         lift: A difference that is too small to matter, as a share.
 
     >>> config = MarketConfig(("old", "new"), 60, status_quo="old")

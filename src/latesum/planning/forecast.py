@@ -16,10 +16,9 @@ from scipy.special import ndtri
 
 from latesum.experiments.loop import Loop
 from latesum.markets import MarketConfig, RegionRow, summarize
-from latesum.markets.arrival_kernels import arrival_mix
-from latesum.markets.arrivals import shape_of
 from latesum.markets.config import PATTERNS
-from latesum.markets.model import posterior_with
+from latesum.markets.kernels import arrival_mix
+from latesum.markets.model import posterior_with, shape_of
 from latesum.markets.rows import FIRST_BUCKETS, Panel, status_quo_shares
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
