@@ -19,7 +19,6 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.policies import saving
 from latesum.policies.estimates import PLAIN, Estimate, Units, as_html
-from latesum.policies.history import check_history
 
 #: Why a block is played. "learn": to learn from it. "bridge": played and not learned from.
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
@@ -225,7 +224,7 @@ class Policy(ABC):
         if history is not None:
             if "history" not in saving.arguments_of(type(self)):
                 raise InvalidInput(f"{type(self).__name__} takes no history.")
-            vars(new)["history"] = check_history(history, self.n_arms)
+            vars(new)["history"] = saving.check_history(history, self.n_arms)
         if rng is not None and self.random:
             new._seed_state = dict(rng.bit_generator.state)
         new._begin()

@@ -25,7 +25,7 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.policies.base import Believed, Block, Play, Policy
 from latesum.policies.estimates import Units
-from latesum.policies.history import StatusQuo, check_history, check_status_quo
+from latesum.policies.saving import StatusQuo, check_history, check_status_quo
 
 Index = Literal["kl-ucb++", "kl-ucb", "ucb1"]
 
@@ -304,7 +304,7 @@ class FlowBalance:
     one arm are one run, with no boundary between them.
 
     `mean_delay` is E, the delay's mean or an upper estimate; `delay_bound` is d, its largest value,
-    if it is known; `status_quo` is what was played before (see `latesum.policies.history`).
+    if it is known; `status_quo` is what was played before.
 
     >>> balance = FlowBalance(2, mean_delay=50)
     >>> balance.add(0, 1000, 475.0)     # 1000 rounds at 0.5, of which 50 are still in flight

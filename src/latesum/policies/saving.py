@@ -1,19 +1,23 @@
-"""What a policy was built with and has learned: copies, JSON values, what one would type."""
+"""What a policy was built with and has learned: checks, copies, JSON values, its repr."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from latesum._checks import InvalidInput
+from latesum._checks import InvalidInput, finite_number, whole_number
 
 #: The version of the saved state's layout; `from_state` refuses any other.
 STATE_VERSION = 1
+#: Nothing (the pipeline is empty, as in the paper), an arm, or something that is no arm.
+StatusQuo = int | Literal["other"] | None
+#: Segments from before the start, oldest first: arm, rounds and total (None: not known).
+History = tuple[tuple[int, int, float | None], ...]
 _SCALARS = frozenset((bool, int, float, str, type(None)))
 
 
@@ -145,3 +149,48 @@ def checked_names(names: Sequence[str] | None, n_arms: int) -> tuple[str, ...]:
     if len(names) != n_arms or len(set(names)) != n_arms:
         raise InvalidInput(f"give {n_arms} different names, one for each arm, not {list(names)!r}.")
     return tuple(str(name) for name in names)
+
+
+def check_status_quo(status_quo: Any, n_arms: int) -> StatusQuo:
+    """`status_quo` if it is one of the three answers: None, an arm, or "other".
+
+    >>> check_status_quo("other", 2), check_status_quo(1, 2)
+    ('other', 1)
+    """
+    if status_quo is None:
+        return None
+    if status_quo == "other":
+        return "other"
+    if isinstance(status_quo, str):
+        raise InvalidInput(
+            f"the status quo is one of the arms (0 to {n_arms - 1}), 'other' (something that is "
+            f"no arm, or is not known) or None (nothing ran), not {status_quo!r}."
+        )
+    arm = whole_number(status_quo, "the status quo")
+    if arm >= n_arms:
+        raise InvalidInput(f"arm {arm} cannot have run before; the arms are 0 to {n_arms - 1}.")
+    return arm
+
+
+def check_history(history: Iterable[Sequence[Any]], n_arms: int) -> History:
+    """`history`, oldest first, as arms, rounds and totals; what is wrong with it is refused.
+
+    >>> check_history([[0, 20_000, 600], (1, 100, None)], 2)
+    ((0, 20000, 600.0), (1, 100, None))
+    """
+    checked = []
+    for segment in history:
+        try:
+            arm, rounds, total = segment
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"a segment of the history is (arm, rounds, total), not {segment!r}."
+            ) from None
+        arm = whole_number(arm, "an arm in the history")
+        if arm >= n_arms:
+            raise InvalidInput(f"there is no arm {arm} in the history; the last is {n_arms - 1}.")
+        rounds = whole_number(rounds, "the rounds of a segment of the history", at_least=1)
+        if total is not None:
+            total = finite_number(total, "a total in the history (None where it is not known)")
+        checked.append((arm, rounds, total))
+    return tuple(checked)

@@ -18,7 +18,7 @@ from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
 from latesum.markets.summary import Winner, widening, winner_of
 from latesum.policies.base import Believed, Block, Play, Policy
-from latesum.policies.history import StatusQuo, check_history, check_status_quo
+from latesum.policies.saving import StatusQuo, check_history, check_status_quo
 
 #: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean
 #: delay.

@@ -13,7 +13,7 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays import Delay, tabulated
 from latesum.policies.base import Believed, Block, Play, Policy
 from latesum.policies.estimates import PLAIN, Units
-from latesum.policies.history import StatusQuo, check_history, check_status_quo
+from latesum.policies.saving import StatusQuo, check_history, check_status_quo
 from latesum.policies.unmix.curves import (
     distribution_known,
     distributions,
