@@ -57,7 +57,7 @@ benchmarks: $(READY)
 	$(BIN)/python benchmarks/service.py
 
 # The site, in docs/_build/html; after its set-up nothing is fetched. Notebooks are run, warnings are errors.
-docs: $(DOCS_READY)
+docs: $(DOCS_READY) warm-up
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "The site: docs/_build/html/index.html"
 

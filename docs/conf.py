@@ -1,6 +1,8 @@
 """The site: `make docs`. Warnings are errors there; nothing is fetched."""
 
 import datetime
+import logging
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -36,6 +38,14 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+# Kernels run on this machine alone: that they do not encrypt is no warning of the site.
+logging.getLogger("traitlets").setLevel(logging.WARNING)
+_profile = Path(tempfile.mkdtemp(prefix="latesum-docs-"))
+(_profile / "profile_default").mkdir()
+(_profile / "profile_default" / "ipython_kernel_config.py").write_text(
+    "get_config().IPKernelApp.log_level = 'ERROR'\n"
+)
+os.environ["IPYTHONDIR"] = str(_profile)
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
@@ -77,10 +87,18 @@ def _command_line() -> None:
         whole.commands[name].name = name
     text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="latesum")
     text = text.replace("# `latesum`", "# The command line", 1)
-    for name, command in COMMANDS.items():  # whole sentences in the list
-        text = re.sub(
-            rf"^\* `{name}`: .*$", f"* `{name}`: {command.help}", text, flags=re.MULTILINE
-        )
+    # Whole sentences in the lists of commands: of all, and of each that has some of its own.
+    parts = re.split(r"(?m)^(?=## `)", text)
+    groups = [whole, *whole.commands.values()]
+    for number, group in enumerate(groups):
+        for name, command in getattr(group, "commands", {}).items():
+            said = command.help if group is not whole else COMMANDS[name].help
+            said = re.sub(r"\s+", " ", said.partition(". ")[0].partition("\n\n")[0]).rstrip(".")
+            line = f"* `{name}`: {said}{'' if said.endswith('?') else '.'}"
+            parts[number] = re.sub(
+                rf"(?m)^\* `{name}`: .*$", lambda _, line=line: line, parts[number]
+            )
+    text = "".join(parts)
     # Where Python or the shell found something: not the same on every machine.
     text = re.sub(r"\s*\[env var: [^\]]*\]", "", text)
     (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")
@@ -149,8 +167,32 @@ def _skipped(app, what, name, obj, skip, options):
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
+#: What is no text: headers, code in blocks and between backticks, the targets of links.
+_CODE = re.compile(
+    r"(\A---.*?^---$|^```.*?^```$|^    .*?$|`[^`]*`|\]\([^)]*\))", re.DOTALL | re.MULTILINE
+)
+
+
+def _formulas(app, docname, source):
+    """In the text of research pages, a_b and a^b are set with indices and powers."""
+    if not docname.startswith("research/"):
+        return
+    parts = _CODE.split(source[0])
+    for mark, tag in (("_", "sub"), (r"\^", "sup")):
+        pattern = rf"(?<=[\w\u0302'*]){mark}(?:\{{([^{{}}]*)\}}|([^\W²]+))"
+        for number in range(0, len(parts), 2):
+            for _ in range(2):  # an index may have an index
+                parts[number] = re.sub(
+                    pattern,
+                    lambda found, t=tag: f"<{t}>{found[1] or found[2]}</{t}>",
+                    parts[number],
+                )
+    source[0] = "".join(parts)
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("source-read", _formulas)
     _command_line()
     _http_routes()
     app.connect("autodoc-skip-member", _skipped)

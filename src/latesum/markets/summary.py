@@ -32,7 +32,7 @@ NOISY_WALK = 0.04
 #: this much (log).
 _CHANGING, _LIKELIER = 0.01, 2.0
 #: A winner is as good as the best with this probability, and an option that is so with less than
-#: that is out of the race.
+#: that is no candidate.
 WINS, _OUT = 0.95, 0.05
 #: Where delays may differ, none is named in this share of the run; an option that was shown in one
 #: period only is waited for in this share, ...
@@ -72,7 +72,7 @@ class Winner(NamedTuple):
     Args:
         option: Its name, or None.
         chance: How probable it is that the leading option is as good as the best, less the lift.
-        waits_for: The options that were shown too little to be out of the race: in fewer than two
+        waits_for: The options that were shown too little to be ruled out: in fewer than two
             periods, or not long enough in a row for one that seems late.
     """
 

@@ -200,7 +200,7 @@ class MarketInputs:
             f"Sales come {self.late.mean:.2g} days late on average, as was given"
             f"{' (a guess)' if self.late.certainty == 'guess' else ''}.",
             "A winner is named when one option is as good as the best with 95% probability, and "
-            "every option in the race was shown in two periods. Only switchback is asked for one; "
+            "every candidate was shown in two periods. Only switchback is asked for one; "
             "'decided after' is when half of the runs have one.",
             *self.warnings,
         ]
