@@ -43,7 +43,7 @@ _WORDS = {
         'Or how long today\'s totals are known: "4 weeks".',
     ),
     "regions": _known(int, "In how many regions options differ; by default those of the file."),
-    "status_quo": _known(str, "What runs today and still pays later: option or other."),
+    "status_quo": _known(str, "The status quo: option (one of the options) or other."),
     "bucket": _known(str, "Totals are reported by hour, day (the default) or week."),
     "switch_cost": _known(float, "The cost of a switch, in rewards."),
     "delay_unit": _known(str, "The unit of time of a file of delays."),
