@@ -21,7 +21,7 @@ def make_campaigns(store):
     with Campaign.create(
         name="offers",
         options=["red", "blue", "green"],
-        every="number",
+        start="2026-01-05",
         expected_rounds=1_000,
         time_basis="arrival",
         policy="flow",
@@ -53,7 +53,7 @@ def make_campaigns(store):
     with Campaign.create(
         name="regions",
         options=["red", "blue"],
-        every="number",
+        start="2026-01-05",
         expected_rounds=1_000,
         time_basis="arrival",
         regions=["north", "south"],

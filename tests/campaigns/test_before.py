@@ -100,9 +100,3 @@ def test_a_policy_that_does_not_understand_it_is_named():
     )
     assert CampaignConfig.read({**GIVEN, **parameters, "status_quo": "none"}).note is None
     assert CampaignConfig.read(GIVEN).note is None
-
-
-def test_numbered_buckets_are_put_in_order():
-    rows = [{"bucket": 2, "total": 5}, {"bucket": 1, "total": 7}]
-    given = {**GIVEN, "every": "number", "start": None, "status_quo": "blue", "history": rows}
-    assert [past.total for past in CampaignConfig.read(given).history] == [7, 5]

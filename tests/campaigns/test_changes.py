@@ -331,7 +331,7 @@ def test_a_campaign_that_never_began_is_archived(new_campaign):
 def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
     made = Campaign.create(
         name="banner", options=["red", "blue"], policy="odaaf",
-        parameters={"horizon": 90_000, "mean_delay": 100}, every="number", expected_rounds=1000,
+        parameters={"horizon": 90_000, "mean_delay": 100}, every="day", expected_rounds=1000,
         time_basis="arrival", store=store, clock=clock,
     )  # fmt: skip
     other = Campaign.open("banner", store=store, clock=clock)
@@ -467,7 +467,7 @@ def _add(address, name, ready):
 def test_two_processes_change_at_once(store_address, clock):
     with Store(store_address) as store:
         Campaign.create(
-            name="banner", options=["red", "blue"], every="number", expected_rounds=1000,
+            name="banner", options=["red", "blue"], every="day", expected_rounds=1000,
             time_basis="arrival", store=store, clock=clock, **FLOW,
         )  # fmt: skip
     # Not spawned: a package `tests` that is installed would be taken for these.

@@ -25,16 +25,16 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     monkeypatch.setattr(POLICIES, "_known", dict(POLICIES._known))
     registry.register(Terse)
     campaign = Campaign.create(
-        name="own", options=["a", "b"], policy="terse", expected_rounds=5000, every="number",
+        name="own", options=["a", "b"], policy="terse", expected_rounds=5000, start="2026-01-01",
         time_basis="arrival", store=tmp_path / "store.db",
     )  # fmt: skip
-    campaign.decide()
+    campaign.decide(1)
     campaign.record_many([Row(1, 5000, 100)])
     page = status_html(campaign.status())
     assert "Played 5,000 rounds at 0.25 so far." in page
     assert "since 5,000 rounds are due." in page
     shown = describe_event(campaign.history()[0], campaign.current_config())
-    assert shown.endswith("decided 1: a for 1 bucket, since 5,000 rounds are due.")
+    assert shown.endswith("decided 2026-01-01: a for 1 day, since 5,000 rounds are due.")
 
 
 @pytest.mark.parametrize("policy", ["flow", "odaaf", "unmix"])

@@ -31,7 +31,7 @@ def test_four_processes_decide_all_regions_once(store_address):
     with Store(store_address) as store:
         Campaign.create(
             name="raced", options=["A", "B", "C"], regions=["north", "south", "west", "east"],
-            parameters={"horizon": 60}, every="number", expected_rounds=1000, time_basis="arrival",
+            parameters={"horizon": 60}, start="2026-01-01", expected_rounds=1000, time_basis="arrival",
             store=store,
         )  # fmt: skip
     context = multiprocessing.get_context("fork")
@@ -70,7 +70,7 @@ def _race_in_regions(address, buckets, barrier, answers, own):
 def test_two_processes_on_one_bucket_make_one_decision(store_address):
     with Store(store_address) as store:
         Campaign.create(
-            name="raced", options=["A", "B", "C"], policy="odaaf", parameters={"horizon": 90_000, "mean_delay": 10}, every="number",
+            name="raced", options=["A", "B", "C"], policy="odaaf", parameters={"horizon": 90_000, "mean_delay": 10}, start="2026-01-01",
             expected_rounds=1000, time_basis="arrival", store=store,
         )  # fmt: skip
     context = multiprocessing.get_context("fork")

@@ -14,7 +14,7 @@ def opened(store_address, clock):
     with Store(store_address) as store:
         Campaign.create(
             name="banner", options=["red", "blue"], policy="odaaf", parameters={"horizon": 90_000, "mean_delay": 100},
-            every="number", expected_rounds=1000, time_basis="arrival", store=store, clock=clock,
+            every="day", expected_rounds=1000, time_basis="arrival", store=store, clock=clock,
         )  # fmt: skip
         stored = store.find("banner")
         pair = [Campaign(store, stored, clock, owns_store=False) for _ in range(2)]
@@ -74,7 +74,7 @@ def test_a_decision_in_between_is_seen(opened):
     one, other = opened
     assert say(one, 5.0, bucket=2) == ["unknown bucket"]
     assert say(one, 300.0) == ["new"]
-    other.decide()
+    other.decide(2)
     assert say(one, 5.0, bucket=2) == ["new"]
 
 

@@ -12,7 +12,7 @@ def configured(policy, options, horizon):
     given = {
         "name": "x",
         "options": options,
-        "every": "number",
+        "start": "2026-01-01",
         "expected_rounds": 500,
         "policy": policy,
     }

@@ -137,8 +137,6 @@ def test_what_is_not_known_is_not_made_up():
     assert [each.probability_best for each in found] == [None, None]
     assert found[1].uplift is None
     assert find_worth(found, 0, 30_000, LEVEL) is None
-    known = compared(("a", 0.1, 0.0, 0.2), rows[1])
-    assert find_worth(known, 0, None, LEVEL) is None  # numbered buckets have no dates
 
 
 @pytest.mark.parametrize(("every", "share"), [("day", 1), ("week", 1 / 7)])

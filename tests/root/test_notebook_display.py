@@ -109,10 +109,10 @@ def test_a_plan_and_a_campaign(tmp_path):
     )  # fmt: skip
     assert "GO" in plan._repr_html_().upper()
     with latesum.Campaign.create(
-        name="banner", options=["red", "<blue>"], every="number", expected_rounds=1000,
+        name="banner", options=["red", "<blue>"], start="2026-01-01", expected_rounds=1000,
         time_basis="arrival", policy="flow", parameters={"mean_delay": 100}, store=tmp_path / "x.db",
     ) as campaign:  # fmt: skip
-        campaign.decide()
+        campaign.decide(1)
         campaign.record(1, rounds=1000, total=300)
         text, _ = shown(campaign)
     assert "&lt;blue&gt;" in text

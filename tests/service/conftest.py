@@ -105,7 +105,7 @@ def operator(service):
 
 @pytest.fixture
 def campaign(operator):
-    """A campaign of numbered buckets."""
+    """A campaign that began a month ago."""
     assert operator.put("/v1/campaigns/banner", json=SETTINGS).status_code == 201
     return "/v1/campaigns/banner"
 
@@ -113,7 +113,7 @@ def campaign(operator):
 @pytest.fixture
 def daily(operator):
     """A campaign of days."""
-    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    config = {**SETTINGS, "start": "2026-03-02"}
     assert operator.put("/v1/campaigns/daily", json=config).status_code == 201
     return "/v1/campaigns/daily"
 

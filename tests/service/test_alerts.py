@@ -260,7 +260,7 @@ def test_a_running_service_tells_of_a_finished_campaign(make_service, receiver):
 def test_check_exits_with_1_and_says_why(latesum, store, clock, monkeypatch):
     place = ("campaign", "--store", store.url.database)
     assert latesum(*place, "check") == (0, "", "")
-    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    config = {**SETTINGS, "start": "2026-03-02"}
     Campaign.create(name="daily", **config, store=store, clock=clock).decide()
     later = ("campaign", "--store", store.url.database, "--now", "2026-03-12 08:00")
     code, said, _ = latesum(*later, "check")

@@ -12,7 +12,7 @@ ROUTES = [route for router in ROUTERS for route in router.routes]
 #: A body that would be accepted with a token.
 BODIES = {
     "create_campaign": {
-        "options": ["red", "blue"], "policy": "odaaf", "every": "number", "expected_rounds": 1000,
+        "options": ["red", "blue"], "policy": "odaaf", "every": "day", "expected_rounds": 1000,
         "parameters": {"horizon": 90_000, "mean_delay": 100}, "time_basis": "arrival",
     },
     "record": {"total": 1},
@@ -240,7 +240,7 @@ def test_an_administrator_makes_and_revokes_tokens(service):
 
 def test_the_log_is_json_and_holds_no_secret(service, campaign, lines):
     operator = service.as_("operate")
-    operator.get(f"{campaign}/option", params={"token": service.secrets["operate"]})
+    operator.get(f"{campaign}/option", params={"token": service.secrets["operate"], "bucket": 1})
     operator.put(f"{campaign}/buckets/1", json={"total": 1})
     service.stranger.get("/readyz", headers={"Authorization": "Bearer latesum_guess"})
     service.stranger.post("/login", data={"token": service.secrets["read"]})

@@ -60,7 +60,7 @@ def kinds(client):
 def test_a_campaign_with_regions(client):
     config = {
         "options": ["red", "blue"], "regions": ["north", "south"], "expected_rounds": 1000,
-        "every": "number", "time_basis": "arrival", "seed": 1,
+        "every": "day", "time_basis": "arrival", "seed": 1,
     }  # fmt: skip
     client.send("PUT", "/v1/campaigns/regional", json=config)
     shown = {client.option("regional", region=each)["option"] for each in ("north", "south")}
@@ -71,7 +71,7 @@ def test_a_campaign_with_regions(client):
 
 
 def test_the_whole_round(client, tmp_path):
-    shown = client.option("banner")
+    shown = client.option("banner", 1)
     assert (shown["option"], shown["bucket"], shown["fallback"]) == ("red", 1, False)
     assert client.record("banner", 1, rounds=1000, total=300)["verdict"] == "new"
     assert client.option("banner", 2)["bucket"] == 2
@@ -105,12 +105,12 @@ def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way)
 
 def test_refusals_are_raised_at_once_with_their_sentence(client, way):
     way.sent.clear()
-    with pytest.raises(ServiceError, match="no decision was taken for 9") as refused:
-        client.record("banner", 9, total=3)
+    with pytest.raises(ServiceError, match="2126-03-02 is in the future") as refused:
+        client.record("banner", "2126-03-02", total=3)
     assert refused.value.status == 404
     assert len(way.sent) == 1
     with pytest.raises(ServiceError, match="nothing was written") as refused:
-        client.upload("banner", [{"bucket": 9, "total": 3}])
+        client.upload("banner", [{"bucket": "2126-03-02", "total": 3}])
     assert "row 1" in refused.value.details[0]
 
 
@@ -191,7 +191,7 @@ def test_the_fallback_comes_within_a_second():
 
 
 def test_an_option_is_kept_for_as_long_as_the_service_says(service, way, client):
-    client.send("PUT", "/v1/campaigns/daily", json={**SETTINGS, "every": "day"})
+    client.send("PUT", "/v1/campaigns/daily", json=SETTINGS)
     way.sent.clear()
     assert client.option("daily") == client.option("daily") == client.option("daily")
     assert len(way.sent) == 1

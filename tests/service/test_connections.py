@@ -35,7 +35,7 @@ def served(tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("served")
     with Store(tmp_path / "campaigns.db") as store:
         secret = Tokens(store).new("shop", "operate")
-        Campaign.create(name="banner", **{**SETTINGS, "every": "day"}, store=store).decide()
+        Campaign.create(name="banner", **SETTINGS, store=store).decide()
     with ServiceProcess(tmp_path / "campaigns.db", files=512) as service:
         yield service, {"Authorization": f"Bearer {secret}"}
 

@@ -26,8 +26,8 @@ def explore_and_check(folder, examples, phases, configuration=""):
         tool = Path(found)
     with Store(folder / "campaigns.db") as store:
         secret = Tokens(store).new("explorer", "admin")
-        for name, every in (("numbered", "number"), ("0", "day")):
-            config = {**SETTINGS, "options": ["0", "1"], "every": every}
+        for name in ("first", "0"):
+            config = {**SETTINGS, "options": ["0", "1"]}
             Campaign.create(name=name, **config, store=store).decide()
         Campaign.create(
             name="regional", options=["0", "1"], regions=["0", "north"], every="day",
@@ -50,7 +50,7 @@ def explore_and_check(folder, examples, phases, configuration=""):
 
 def test_no_undescribed_answer(tmp_path):
     """About campaigns that exist, and one that does not; names that it invents are in the slow tests."""
-    names = '[parameters]\n"path.campaign" = ["numbered", "0", "no-such"]\n'
+    names = '[parameters]\n"path.campaign" = ["first", "0", "no-such"]\n'
     explore_and_check(tmp_path, 2, "fuzzing", names)
 
 
@@ -61,7 +61,7 @@ def test_no_undescribed_answer_in_many_examples(tmp_path):
 
 @pytest.mark.slow
 def test_no_undescribed_answer_about_a_campaign_in_many_examples(tmp_path):
-    configuration = '[parameters]\n"path.campaign" = ["numbered", "0"]\n"path.bucket" = "1"\n'
+    configuration = '[parameters]\n"path.campaign" = ["first", "0"]\n"path.bucket" = "1"\n'
     explore_and_check(tmp_path, 60, "coverage,fuzzing", configuration)
 
 

@@ -58,7 +58,7 @@ def counted(make_service, monkeypatch):
         return whole(self, *arguments)
 
     monkeypatch.setattr(Campaign, "status", counting)
-    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    config = {**SETTINGS, "start": "2026-03-02"}
     for number in range(30):
         Campaign.create(
             name=f"many-{number}", **config, store=service.store, clock=service.clock

@@ -52,7 +52,7 @@ def test_four_processes_on_one_postgresql_take_one_decision_for_a_bucket(postgre
             def ask(client, bucket=bucket, answers=answers, start=start):
                 start.wait()
                 answers.append(client.option("race", bucket))
-                answers.append(client.option("race"))
+                answers.append(client.option("race", bucket))
 
             threads = [threading.Thread(target=ask, args=(client,)) for client in clients]
             for thread in threads:

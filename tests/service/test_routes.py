@@ -22,8 +22,7 @@ def test_a_campaign_is_made_once_by_its_name(operator, campaign):
 
 
 def test_made_again_without_a_seed_or_a_start_it_is_the_same(operator, clock):
-    config = {key: value for key, value in SETTINGS.items() if key != "seed"}
-    config["every"] = "day"
+    config = {key: value for key, value in SETTINGS.items() if key not in ("seed", "start")}
     assert operator.put("/v1/campaigns/c", json=config).status_code == 201
     clock.pass_by(days=3)
     assert operator.put("/v1/campaigns/c", json=config).status_code == 200
@@ -40,17 +39,14 @@ def test_the_option_stands_until_the_day_ends(operator, daily, clock):
     assert (after.json()["option"], after.json()["source"]) == ("blue", "pinned")
 
 
-def test_a_numbered_bucket_ends_by_a_record(operator, campaign):
-    first = operator.get(f"{campaign}/option")
+def test_the_option_of_a_bucket_that_has_ended_is_not_kept(operator, campaign):
+    first = operator.get(f"{campaign}/option?bucket=1")
     assert first.json()["bucket"] == 1
     assert first.headers["cache-control"] == "private, no-cache"
-    assert operator.get(f"{campaign}/option").json() == first.json()
-    operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
-    assert operator.get(f"{campaign}/option").json()["bucket"] == 2
 
 
 def test_a_record_is_set_and_not_added(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     said = {"rounds": 1000, "total": 300}
     verdicts = [
         operator.put(f"{campaign}/buckets/1", json=body).json()["verdict"]
@@ -109,18 +105,18 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, cloc
 @pytest.mark.parametrize(
     ("bucket", "body", "status", "says"),
     [
-        ("9", {"total": 3}, 404, "no decision was taken for 9"),
+        ("99", {"total": 3}, 404, "2026-05-10 is in the future"),
         ("1", {"rounds": -1}, 422, "rounds"),
         ("1", {"rounds": 10, "total": 11}, 422, "more than 10 visitors can bring"),
         ("1", {}, 422, "nothing to record"),
         ("1", {"totl": 3}, 422, "totl"),
         ("1", {"shown": "green"}, 422, "there is no option 'green'"),
-        ("tomorrow", {"total": 3}, 422, "numbered"),
+        ("tomorrow", {"total": 3}, 422, "not a date that can be read"),
         ("99999999999999999999", {"total": 3}, 422, ""),
     ],
 )
 def test_bad_records_are_refused_in_a_sentence(operator, campaign, bucket, body, status, says):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     answer = operator.put(f"{campaign}/buckets/{bucket}", json=body)
     assert answer.status_code == status
     assert says in answer.json()["error"]
@@ -136,7 +132,7 @@ def test_an_upload_has_a_verdict_for_every_row(operator, campaign):
     assert dry.json()["written"] is False
     assert [row["verdict"] for row in dry.json()["rows"]] == ["new", "new"]
     assert operator.post(f"{campaign}/totals", **file, headers=headers).json()["written"]
-    rows = {"rows": [{"bucket": 1, "total": 301}, {"bucket": 7, "total": 1}]}
+    rows = {"rows": [{"bucket": 1, "total": 301}, {"bucket": 77, "total": 1}]}
     refused = operator.post(f"{campaign}/totals", json=rows)
     assert refused.status_code == 409
     assert [row["verdict"] for row in refused.json()["rows"]] == ["revised", "unknown bucket"]
@@ -147,7 +143,7 @@ def test_an_upload_has_a_verdict_for_every_row(operator, campaign):
 
 
 def test_the_table_of_buckets_for_other_tools(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
     path = f"{campaign}/buckets"
     records = operator.get(path, params={"format": "json"}).json()
@@ -164,7 +160,7 @@ def test_the_table_of_buckets_for_other_tools(operator, campaign):
 
 
 def test_bad_uploads_are_refused(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     headers = {"Content-Type": "text/csv"}
     bad = operator.post(f"{campaign}/totals", content="bucket,total\n1,x\n", headers=headers)
     assert bad.status_code == 422
@@ -177,7 +173,7 @@ def test_bad_uploads_are_refused(operator, campaign):
 
 
 def test_acts_are_done_once_under_one_key(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     key = {"Idempotency-Key": "a-key-of-mine"}
     first = operator.post(
         f"{campaign}/actions/pause", json={"reason": "a test"}, headers=key
@@ -219,15 +215,15 @@ def test_acts_need_a_reason_and_a_known_option(operator, campaign):
 
 
 def test_looking(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=2")
     status = operator.get(f"{campaign}/status").json()
     assert status["state"] == "running"
     assert status["options"][0]["mean"] == pytest.approx(0.3)
     assert operator.get(f"{campaign}/explanation").json()["sentences"]
     before = operator.get(f"{campaign}/explanation", params={"bucket": "1"}).json()["sentences"]
-    assert before[-1].startswith("1: red")
+    assert before[-1].startswith("2026-02-01: red")
     page = operator.get(f"{campaign}/history", params={"limit": 2}).json()
     assert page["more"]
     rest = operator.get(f"{campaign}/history", params={"after": 2}).json()
@@ -246,7 +242,7 @@ def test_unknown_things_are_404(operator, campaign):
 def test_health_and_metrics(service, operator, campaign):
     assert service.stranger.get("/livez").json() == {"status": "alive"}
     assert operator.get("/readyz").json() == {"status": "ready"}
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     operator.put(f"{campaign}/buckets/1", json={"total": 300})
     figures = operator.get("/metrics").text
     route = 'route="/v1/campaigns/{campaign}/option"'
@@ -260,7 +256,7 @@ def test_a_store_that_fails_is_503(service, operator, campaign, monkeypatch):
     def fail(*_):
         raise OperationalError("SELECT", {}, Exception("gone"))
 
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     monkeypatch.setattr(service.store.engine, "connect", fail)
     for answer in (
         operator.get("/readyz"),
@@ -326,7 +322,7 @@ def test_the_description_shows_the_settings_and_the_vocabulary(operator):
     body = described["paths"]["/v1/campaigns/{campaign}"]["put"]["requestBody"]
     schema = body["content"]["application/json"]["schema"]
     assert "name" not in schema["properties"]
-    assert schema["properties"]["every"]["enum"] == ["hour", "day", "week", "number"]
+    assert schema["properties"]["every"]["enum"] == ["hour", "day", "week"]
     assert set(schema["required"]) == {"options", "expected_rounds", "time_basis"}
     option = described["components"]["schemas"]["OptionAnswer"]["properties"]
     assert option["purpose"]["enum"] == ["learn", "bridge", "commit", "override"]
@@ -338,7 +334,7 @@ def test_what_ran_before_is_a_part_of_the_settings(operator, campaign):
     told = {**SETTINGS, "status_quo": "none"}
     answer = operator.put("/v1/campaigns/fresh", json=told).json()
     assert answer["note"] is None
-    history = [{"bucket": 1, "rounds": 10, "total": 3}]
+    history = [{"bucket": 0, "rounds": 10, "total": 3}]
     refused = operator.put(
         "/v1/campaigns/past", json={**SETTINGS, "status_quo": "red", "history": history}
     )
@@ -347,7 +343,7 @@ def test_what_ran_before_is_a_part_of_the_settings(operator, campaign):
 
 
 def test_a_campaign_is_changed_over_http(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
 
     def act(kind, **body):
         return operator.post(f"{campaign}/actions/{kind}", json={"reason": "a test", **body})
@@ -412,7 +408,7 @@ def test_the_name_of_a_deleted_campaign_is_refused_in_a_sentence(operator):
 
 
 def test_the_page_has_words_for_purposes_and_no_refusal_has_those_of_a_library(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     page = operator.get("/campaigns/banner").text
     assert '<td class="place">to learn</td>' in page
     headers = {"Content-Type": "application/json"}

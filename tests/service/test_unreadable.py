@@ -26,7 +26,7 @@ def unreadable(tmp_path):
         new = [
             *(sys.executable, "-m", "latesum.cli", "campaign", "--store", store.url.database),
             *("new", "byown", "--policy", "minepol:Mine", "--options", "red,blue"),
-            *("--every", "number", "--expected-rounds", "1000", "--time-basis", "arrival"),
+            *("--every", "day", "--expected-rounds", "1000", "--time-basis", "arrival"),
         ]
         environment = {**os.environ, "PYTHONPATH": str(tmp_path / "own")}
         made = subprocess.run(new, env=environment, capture_output=True, text=True, check=False)
@@ -58,7 +58,7 @@ def test_alerts_are_sent_for_it_and_for_others(make_service, unreadable, clock, 
     body = {"name": "own", "address": f"http://127.0.0.1:{receiver.port}/hook"}
     assert admin.post("/v1/webhooks", json=body).status_code == 201
     unreadable(service.store)
-    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    config = {**SETTINGS, "start": "2026-03-02"}
     assert admin.put("/v1/campaigns/daily", json=config).status_code == 201
     admin.get("/v1/campaigns/daily/option")
     clock.pass_by(days=5)

@@ -43,7 +43,7 @@ def service(lasting_service):
 
 @pytest.fixture
 def campaign(operator):
-    """A new campaign of numbered buckets."""
+    """A new campaign."""
     path = f"{PATH}-{next(_numbers)}"
     assert operator.put(path, json=SETTINGS).status_code == 201
     return path
@@ -57,7 +57,7 @@ def test_a_wide_file_is_refused_in_a_sentence(operator, campaign):
 
 
 def test_an_upload_has_at_most_10000_rows(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     path, file = f"{campaign}/totals", "bucket,total\n" + "1,7\n" * 10_000
     assert operator.post(path, content=file, headers=CSV).status_code == 200
     rows = 10_001
@@ -123,7 +123,7 @@ def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monke
         return real(*arguments, **more)
 
     monkeypatch.setattr(jobs, "import_totals", slow)
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
 
     def send():
         return operator.post(f"{campaign}/totals", content="bucket,total\n1,7\n", headers=CSV)
@@ -136,7 +136,7 @@ def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monke
             asked = in_a_thread(
                 lambda: [
                     operator.put(f"{campaign}/buckets/1", json={"total": 5}).json()["verdict"],
-                    operator.get(f"{campaign}/option").json()["bucket"],
+                    operator.get(f"{campaign}/option?bucket=2").json()["bucket"],
                     operator.get(f"{campaign}/status").status_code,
                 ]
             )
@@ -161,7 +161,7 @@ def decided(tmp_path_factory):
     address = tmp_path_factory.mktemp("decided") / "campaigns.db"
     with Store(address) as store:
         secret = Tokens(store).new("shop", "record")
-        config = {**SETTINGS, "expected_rounds": 10, "store": store}
+        config = {**SETTINGS, "start": "2000-01-01", "expected_rounds": 10, "store": store}
         campaign = Campaign.create(name="banner", **config)
         for bucket in range(1, BUCKETS + 1):
             campaign.decide(bucket)
@@ -266,7 +266,7 @@ def test_a_part_of_a_body_is_not_taken_for_the_whole(served):
     ],
 )
 def test_options_are_given_while_four_uploads_are_read(served, file):
-    """Asked for again and again; a record ends the bucket each time, so that all are decided."""
+    """Asked for the next bucket again and again, so that all are decided."""
     done = []
 
     def upload():
@@ -278,14 +278,15 @@ def test_options_are_given_while_four_uploads_are_read(served, file):
         thread.start()
     given = []
     while len(done) < 4 or len(given) < 3:
-        status, content = ask(served, "GET", f"{PATH}/option")
+        bucket = BUCKETS + len(given) + 1
+        status, content = ask(served, "GET", f"{PATH}/option?bucket={bucket}")
         assert status == 200
         given.append((json.loads(content)["bucket"], len(done)))
         assert ask(served, "PUT", f"{PATH}/buckets/{given[-1][0]}", b'{"total": 1}')[0] == 200
         time.sleep(0.02)
     for thread in threads:
         thread.join()
-    assert [bucket for bucket, _ in given] == list(range(BUCKETS, BUCKETS + len(given)))
+    assert [bucket for bucket, _ in given] == list(range(BUCKETS + 1, BUCKETS + 1 + len(given)))
     assert done == [422 if file == WIDE else 200] * 4
     if file != WIDE:
         assert sum(ended < 3 for _, ended in given) >= 3
@@ -303,7 +304,7 @@ def test_options_are_given_while_four_uploads_are_read(served, file):
 def test_a_refused_file_says_what_to_do_without_options_of_the_command_line(
     operator, campaign, file, remedy
 ):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     # A large file is read by another process, and says the same.
     for size in (0, 70_000):
         answer = operator.post(f"{campaign}/totals", content=file + "\n" * size, headers=CSV)
@@ -314,7 +315,7 @@ def test_a_refused_file_says_what_to_do_without_options_of_the_command_line(
 
 
 def test_a_single_total_that_is_final_says_how_to_correct_it(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     bucket = f"{campaign}/buckets/1"
     assert operator.put(bucket, json={"rounds": 9, "total": 3, "status": "final"}).is_success
     said = operator.put(bucket, json={"total": 4}).json()["error"]
@@ -330,7 +331,7 @@ def excel(rows):
 
 
 def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     path = f"{campaign}/totals"
     file = "A report\nday;Klicks;Umsatz\n1;1.000;300,5\nSumme;1.000;300,5\n"
     odd = file.replace("300,5", "1.300")
@@ -360,7 +361,7 @@ def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, camp
 def test_a_preview_shows_what_was_read_and_one_odd_file_changes_nothing_for_later_ones(
     operator, campaign
 ):
-    shown = operator.get(f"{campaign}/option").json()["option"]
+    shown = operator.get(f"{campaign}/option?bucket=1").json()["option"]
     path = f"{campaign}/totals"
     first = "Tag;Besucher;Umsatz\n1;1.000;300\n"
     form = {"columns": "bucket=Tag,rounds=Besucher,total=Umsatz"}
@@ -376,7 +377,7 @@ def test_a_preview_shows_what_was_read_and_one_odd_file_changes_nothing_for_late
 
 
 def test_excel_and_parquet_files_are_taken_in(operator, campaign):
-    operator.get(f"{campaign}/option")
+    operator.get(f"{campaign}/option?bucket=1")
     path = f"{campaign}/totals"
     book = excel([["bucket", "rounds", "total"], [1, 1000, 300.5]])
     assert operator.post(path, content=book, headers=EXCEL).json()["rows"][0]["verdict"] == "new"
@@ -413,7 +414,7 @@ def test_what_a_process_of_its_own_takes_in_is_seen_by_the_service(operator, cam
     assert operator.get(f"{campaign}/status").json()["timeline"][29]["total"] == 7
     again = operator.post(path, content=file, headers=CSV).json()
     assert {row["verdict"] for row in again["rows"]} == {"same"}
-    unknown = operator.post(path, content=file + "99,1\n", headers=CSV)
+    unknown = operator.post(path, content=file + "9999,1\n", headers=CSV)
     assert unknown.status_code == 409
     assert unknown.json()["details"][0].startswith("row ")
     assert operator.post("/v1/campaigns/no/totals", content=file, headers=CSV).status_code == 404

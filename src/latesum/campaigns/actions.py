@@ -319,7 +319,7 @@ def _fill_the_pause(append: Append, state: CampaignState, at: datetime) -> None:
     """
     for part in state.parts.values():
         finished, last, buckets = part.finished, part.last, part.config.buckets
-        if finished is None or last is None or not buckets.timed:
+        if finished is None or last is None:
             return
         present = buckets.number(at)
         check_gap(present - last)
@@ -447,7 +447,7 @@ def _record(event: Event, config: CampaignConfig) -> str:
         said.append(f"shown was {shown_text(shown_of(body['shown']), config.options)}")
     if "status" in body:
         said.append(body["status"])
-    if "total" in body and buckets.timed and event.at < buckets.end(event.bucket or 0):
+    if "total" in body and event.at < buckets.end(event.bucket or 0):
         said.append(f"early: the {buckets.every} had not ended")
     by = f", by {body['by']}" if "by" in body else ""
     why = f": {body['reason']}" if "reason" in body else ""

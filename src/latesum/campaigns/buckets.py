@@ -1,4 +1,4 @@
-"""The buckets of a campaign: consecutive hours, days or weeks in a time zone, or simply numbered.
+"""The buckets of a campaign: consecutive hours, days or weeks in a time zone.
 
 Buckets are counted from 1. Days and weeks follow the calendar of the time zone, so a day may have
 23 or 25 hours; hours follow each other in real time, so an hour that the clock skips does not exist
@@ -17,9 +17,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._render import counted
 
-Every = Literal["hour", "day", "week", "number"]
+Every = Literal["hour", "day", "week"]
 KINDS: tuple[Every, ...] = get_args(Every)
-_NOMINAL = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+#: How long a bucket is, apart from changes of the clock.
+LENGTHS: dict[str, timedelta] = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
 _EXAMPLES = {"hour": "2026-03-01 14:00", "day": "2026-03-01", "week": "2026-03-02 or 2026-W10"}
 _ISO_WEEK = re.compile(r"(\d{4})-?W(\d{2})", re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{1,2}.*)?")
@@ -42,21 +47,17 @@ class Buckets:
     """
 
     every: Every
-    zone_name: str = "UTC"
-    #: The beginning of bucket 1; none for numbered buckets.
-    first: datetime | None = None
+    zone_name: str
+    #: The beginning of bucket 1.
+    first: datetime
 
     @classmethod
     def create(cls, every: str, zone: str = "UTC", start: str | date | None = None) -> Buckets:
         """Buckets of one kind whose first one begins at `start`, a local date or time."""
         kind: Any = known_name(every, KINDS, "kind of bucket")
-        if kind == "number":
-            if start is not None:
-                raise InvalidInput("numbered buckets begin with number 1; leave the start out.")
-            return cls(kind)
         if start is None:
             raise InvalidInput(f"say when the first {kind} begins, such as start='2026-03-01'.")
-        unset = cls(kind, _zone(zone).key)
+        unset = cls(kind, _zone(zone).key, datetime.max)
         begin = unset._local(unset._time(start))
         if kind == "hour":
             first = begin.replace(minute=0, second=0, microsecond=0).astimezone(UTC)
@@ -65,19 +66,9 @@ class Buckets:
         return cls(kind, unset.zone_name, first)
 
     @property
-    def timed(self) -> bool:
-        """Whether the buckets follow the clock."""
-        return self.every != "number"
-
-    @property
-    def word(self) -> str:
-        """What a bucket is called."""
-        return self.every if self.timed else "bucket"
-
-    @property
-    def length(self) -> timedelta | None:
+    def length(self) -> timedelta:
         """How long a bucket is, apart from changes of the clock."""
-        return _NOMINAL.get(self.every)
+        return LENGTHS[self.every]
 
     def number(self, when: When) -> int:
         """The number of the bucket that `when` names or falls in; it may be below 1."""
@@ -89,8 +80,6 @@ class Buckets:
             if abs(when) > _LARGEST:
                 raise InvalidInput(f"bucket numbers go up to {_LARGEST:,}.")
             return when
-        if self.first is None:
-            raise InvalidInput(f"this campaign's buckets are numbered: 1, 2, 3, ..., not {when!r}.")
         try:
             at = self._time(when)
             if self.every == "hour":
@@ -112,9 +101,7 @@ class Buckets:
         return self.begin(number + 1)
 
     def label(self, number: int) -> str:
-        """How a bucket is called: its date, its hour with the offset, or its number."""
-        if not self.timed:
-            return str(number)
+        """How a bucket is called: its date, or its hour with the offset."""
         local = self._local(self.begin(number))
         if self.every == "hour":
             return local.isoformat(sep=" ", timespec="minutes")
@@ -167,7 +154,6 @@ class Buckets:
 
 @functools.lru_cache(maxsize=10_000)  # a whole campaign is gone through at every decision
 def _begin(buckets: Buckets, number: int) -> datetime:
-    assert buckets.first is not None
     steps = number - 1
     if buckets.every == "hour":
         return buckets.first + timedelta(hours=steps)
@@ -193,7 +179,7 @@ def _read_time(text: str, every: Every) -> date | datetime:
         pass
     raise InvalidInput(
         f"{text!r} is not a date that can be read without guessing; write year-month-day, "
-        f"such as {_EXAMPLES.get(every, _EXAMPLES['day'])}."
+        f"such as {_EXAMPLES[every]}."
     )
 
 
@@ -209,12 +195,10 @@ def _zone(name: str) -> ZoneInfo:
 def span_text(buckets: float, every: str) -> str:
     """A number of buckets as a time: short ones in hours.
 
-    >>> span_text(1.5, "day"), span_text(0.5, "week"), span_text(2, "number")
-    ('36 hours', '3.5 days', '2 buckets')
+    >>> span_text(1.5, "day"), span_text(0.5, "week")
+    ('36 hours', '3.5 days')
     """
-    if every == "number":
-        return counted(f"{buckets:.2g}", "bucket")
-    hours = buckets * (_NOMINAL[every] / _NOMINAL["hour"])
+    hours = buckets * (LENGTHS[every] / LENGTHS["hour"])
     if hours < 48 and hours != 24:
         return counted(f"{hours:.0f}" if hours >= 10 else f"{hours:.2g}", "hour")
     return counted(f"{hours / 24:.0f}" if hours >= 240 else f"{hours / 24:.2g}", "day")

@@ -19,7 +19,6 @@ from latesum.campaigns.deciding import (
     bucket_to_decide,
     carry,
     check_gap,
-    check_next,
     check_open,
     decide,
     final_decision,
@@ -62,16 +61,16 @@ class Campaign:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> campaign = Campaign.create(
-    ...     name="banner", options=["red", "blue"], every="number", expected_rounds=1000,
+    ...     name="banner", options=["red", "blue"], start="2026-03-01", expected_rounds=1000,
     ...     time_basis="arrival", policy="odaaf",
     ...     parameters={"horizon": 90_000, "mean_delay": 100},
     ...     store=folder.name + "/campaigns.db",
     ... )
-    >>> campaign.decide().option
+    >>> campaign.decide("2026-03-01").option
     'red'
-    >>> campaign.record(1, rounds=1004, total=312).verdict
+    >>> campaign.record("2026-03-01", rounds=1004, total=312).verdict
     'new'
-    >>> campaign.record(1, rounds=1004, total=312).verdict
+    >>> campaign.record("2026-03-01", rounds=1004, total=312).verdict
     'same'
     >>> campaign.close(); folder.cleanup()
     """
@@ -104,7 +103,7 @@ class Campaign:
                 each field means.
             store: Where it is kept: a path, an address or an open store.
             clock: What time it is.
-            given: The fields of the configuration, in place of `config`. Timed buckets start now,
+            given: The fields of the configuration, in place of `config`. It starts now,
                 unless a `start` is given.
         """
         if config is None:
@@ -203,8 +202,7 @@ class Campaign:
         """The option for a bucket: taken once, and the same whenever it is asked for again.
 
         Args:
-            when: The bucket: a number, a date or a time. By default it is the bucket of now; of
-                numbered ones the last, until something is recorded for it, and then the next.
+            when: The bucket: a number, a date or a time. By default the bucket of now.
             region: The region, in a campaign that has some; `decide_all` answers for all of them.
         """
         region = self.config.region(region or None)
@@ -224,7 +222,7 @@ class Campaign:
                 return taken
             lasts = [part.last for part in state.parts.values()]
             missed = any(last is not None and last < bucket - 1 for last in lasts)
-            if missed and state.finished is None and self.config.buckets.timed:
+            if missed and state.finished is None:
                 with self._writing() as (writer, state):
                     self._carry_up_to(bucket, now, writer, state)
             if state.finished is None:
@@ -235,7 +233,6 @@ class Campaign:
                         check_open(state)
                         if state.newest != seen:  # another process was faster, or wrote otherwise
                             self._carry_up_to(bucket, now, writer, state)
-                            check_next(state, bucket)
                             choices = decide(state, bucket, now, self._replay)
                         for region, part in state.parts.items():
                             if bucket not in part.decisions:
@@ -247,7 +244,7 @@ class Campaign:
         self, bucket: int, now: datetime, writer: Writer, state: CampaignState
     ) -> None:
         """Buckets before this one were not asked for: the last option is assumed to have stayed."""
-        if not self.config.buckets.timed or state.finished is not None:
+        if state.finished is not None:
             return
         for part in state.parts.values():
             if part.last is not None:

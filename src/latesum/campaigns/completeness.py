@@ -30,12 +30,9 @@ class Completeness:
             self.curve = self._fit_curve(config.full_after)
 
     def end(self, bucket: int) -> datetime | None:
-        """When a bucket ended; None if it has not. A numbered one ends when the next is decided."""
-        if self.config.buckets.timed:
-            end = self.config.buckets.end(bucket)
-            return end if end <= self.now else None
-        after = self.state.decisions.get(bucket + 1)
-        return None if after is None else after.at
+        """When a bucket ended; None if it has not."""
+        end = self.config.buckets.end(bucket)
+        return end if end <= self.now else None
 
     def rounds(self, bucket: int) -> int:
         """The rounds of a bucket, as recorded or else as expected."""
@@ -63,7 +60,7 @@ class Completeness:
     def early(self, bucket: int) -> bool:
         """Whether a bucket's total was last recorded before the bucket had ended."""
         value = self.state.value(bucket)
-        if not self.config.buckets.timed or value.total is None or value.status == "final":
+        if value.total is None or value.status == "final":
             return False
         return value.reports[-1][0] < self.config.buckets.end(bucket)
 
@@ -73,7 +70,7 @@ class Completeness:
         if value.total is None or value.status == "final" or value.reports[-1][0] >= self.now:
             return False
         seen = value.reports[-1][0]
-        if self.config.buckets.timed and (end is None or seen < end):
+        if end is None or seen < end:
             return end is not None  # it is no longer the total of a part of the bucket
         if self.config.full_after is not None:
             return end is not None and seen - end < self.config.full_after
@@ -83,21 +80,21 @@ class Completeness:
     def usable_at(self, bucket: int) -> datetime | None:
         """Since when, or from when on, a bucket's total may be used.
 
-        None where no total is recorded, or where it is not known when a numbered bucket ends.
+        None where no total is recorded.
         """
-        value, timed = self.state.value(bucket), self.config.buckets.timed
+        value = self.state.value(bucket)
         if value.total is None or value.known_at is None:
             return None
         if value.final_at is not None:
             return max(value.known_at, value.final_at)
-        end = self.config.buckets.end(bucket) if timed else self.end(bucket)
+        end = self.config.buckets.end(bucket)
         # The total of a part of its bucket counts from the end on.
-        since = max(value.known_at, end) if timed and end is not None else value.known_at
+        since = max(value.known_at, end)
         for at, _ in value.reports:
             if at >= value.known_at and self._share_at(at, end) is not None:
                 return max(since, at)
         # No share is known for the ages at which it was seen: it is full at the end of the curve.
-        return None if end is None or not self.full_age else max(since, end + self.full_age)
+        return None if not self.full_age else max(since, end + self.full_age)
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
         """The share of a total that is in when it is seen; None where the curve does not say.
@@ -119,7 +116,7 @@ class Completeness:
         """
         ages = [at - end for at, _ in value.reports if at >= end]
         assert self.full_age is not None
-        return len(ages) > 1 and ages[-1] >= self.full_age - (self.config.buckets.length or _ZERO)
+        return len(ages) > 1 and ages[-1] >= self.full_age - self.config.buckets.length
 
     def _fit_curve(self, full_after: timedelta) -> Curve | None:
         """The curve by which this campaign's own totals filled up; None while too few are full.
@@ -129,8 +126,6 @@ class Completeness:
         is that old and was followed until nearly then.
         """
         buckets = self.config.buckets
-        if buckets.length is None:
-            return None
         seen: dict[int, list[tuple[timedelta, float, float]]] = {}
         n_full = 0
         for bucket, value in self.state.values.items():

@@ -35,7 +35,7 @@ from pydantic import (
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
 from latesum._durations import duration_text, parse_duration
 from latesum._plugins import POLICIES
-from latesum.campaigns.buckets import KINDS, Buckets, Every
+from latesum.campaigns.buckets import KINDS, LENGTHS, Buckets, Every
 from latesum.campaigns.rows import NO_OPTION, Observation, read_history, shown_of
 from latesum.delays.parsing import parse, text_of
 from latesum.policies import Policy, registry
@@ -125,11 +125,10 @@ def _read_options(value: Any) -> tuple[str, ...]:
     return names
 
 
-def _read_zone(value: Any, info: ValidationInfo) -> str:
+def _read_zone(value: Any) -> str:
     if not isinstance(value, str) or len(value) > 64:
         raise InvalidInput("a time zone is a name such as 'Europe/Berlin' or 'UTC'.")
-    zone = Buckets.create("day", value, date(2000, 1, 1)).zone_name
-    return "UTC" if info.data.get("every") == "number" else zone
+    return Buckets.create("day", value, date(2000, 1, 1)).zone_name
 
 
 def _read_start(value: Any, info: ValidationInfo) -> datetime | None:
@@ -182,21 +181,21 @@ def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
         )
     if options and names and list(names) != list(options):
         raise InvalidInput("the parameter names is not the list of the options; leave it out.")
-    policy, buckets, expected = known["policy"], Buckets(known["every"]), known["expected_rounds"]
+    policy, length, expected = known["policy"], LENGTHS[known["every"]], known["expected_rounds"]
     if policy == SWITCHBACK:
-        return _read_market_parameters(given, buckets)
+        return _read_market_parameters(given, length)
     accepted = registry.accepted_parameters(policy)
     if "late" in given:
         if "mean_delay" not in accepted:
             raise InvalidInput(f"{policy} does not use how late sales come; leave it out.")
         given["mean_delay"], sure, law = _take_late(given)
-        if law is not None and "delay" in accepted and buckets.length is not None:
+        if law is not None and "delay" in accepted:
             del given["mean_delay"]
-            per_hour = expected * timedelta(hours=1) / buckets.length
+            per_hour = expected * timedelta(hours=1) / length
             given["delay"] = text_of(law.in_rounds(per_hour))
         if sure == "guess" and "uncertainty" in accepted:
             given.setdefault("uncertainty", _GUESS)
-    return {key: _in_rounds(key, each, buckets, expected) for key, each in given.items()}
+    return {key: _in_rounds(key, each, length, expected) for key, each in given.items()}
 
 
 def _take_late(
@@ -219,7 +218,7 @@ def _take_late(
     return f"{law.in_rounds(_FINE).mean / _FINE:.6g} hours", "known", law
 
 
-def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str, Any]:
+def _read_market_parameters(given: dict[str, Any], length: timedelta) -> dict[str, Any]:
     for name in given:
         known_name(name, _OF_MARKETS, "parameter of switchback")
     found = {"horizon": _USUAL_HORIZON, **given}
@@ -232,7 +231,7 @@ def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str
     found.setdefault("certainty", "known")
     for name in ("horizon", "mean_delay"):
         if isinstance(found[name], str):
-            found[name] = _in_buckets(found[name], name, buckets)
+            found[name] = _in_buckets(found[name], name, length)
         found[name] = finite_number(found[name], f"the {name} in buckets", at_least=0)
     horizon = math.ceil(found["horizon"])
     found["horizon"] = whole_number(horizon, "the horizon in buckets", at_least=1)
@@ -245,24 +244,19 @@ def _read_market_parameters(given: dict[str, Any], buckets: Buckets) -> dict[str
     return found
 
 
-def _in_rounds(key: str, value: Any, buckets: Buckets, expected: int) -> Any:
+def _in_rounds(key: str, value: Any, length: timedelta, expected: int) -> Any:
     """A parameter given in time, or in buckets, as rounds."""
     if not isinstance(value, str) or key not in _IN_TIME:
         return value
-    rounds = _in_buckets(value, key, buckets) * expected
+    rounds = _in_buckets(value, key, length) * expected
     return rounds if key == "mean_delay" else math.ceil(rounds)
 
 
-def _in_buckets(text: str, key: str, buckets: Buckets) -> float:
+def _in_buckets(text: str, key: str, length: timedelta) -> float:
     counted = _IN_BUCKETS.fullmatch(text)
     if counted is not None:
         return float(counted[1])
-    if buckets.length is None:
-        raise InvalidInput(
-            f"{key} cannot be given in time, because the buckets are numbered; give a number, or "
-            "buckets such as '2 buckets'."
-        )
-    return parse_duration(text, key) / buckets.length
+    return parse_duration(text, key) / length
 
 
 def _check_range(value: tuple[float, float]) -> tuple[float, float]:
@@ -270,13 +264,11 @@ def _check_range(value: tuple[float, float]) -> tuple[float, float]:
     return low, finite_number(value[1], "the most that a round can bring", above=low, at_most=1e12)
 
 
-def _read_curve(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
+def _read_curve(value: Any) -> Curve | timedelta | None:
     """The share of a total that is in at each age, or the age from which on it is full."""
     if value is None or isinstance(value, timedelta):
         return value
     if isinstance(value, str):
-        if info.data.get("every") == "number":
-            raise InvalidInput("a curve can be fitted for hours, days and weeks only.")
         return parse_duration(value.removeprefix("fit").strip(), "completeness")
     if not isinstance(value, Mapping):
         raise InvalidInput("completeness is a share for each age, or a text such as 'fit 7 days'.")
@@ -305,8 +297,8 @@ def _read_align(value: Any, info: ValidationInfo) -> str | None:
             "switchback knows weekdays by itself and needs no align; for how long a choice stays "
             "is its parameter stay."
         )
-    if value != "week" or info.data.get("every") == "number":
-        raise InvalidInput(f"align is 'week', for hours, days and weeks, not {value!r}.")
+    if value != "week":
+        raise InvalidInput(f"align is 'week', not {value!r}.")
     return "week"
 
 
@@ -366,7 +358,7 @@ class CampaignConfig(BaseModel):
     )
     every: Annotated[
         Every, BeforeValidator(lambda value: known_name(value, KINDS, "kind of bucket"))
-    ] = Field("day", description="What a bucket is: hour, day, week or number; by default day.")
+    ] = Field("day", description="What a bucket is: hour, day or week; by default day.")
     expected_rounds: Annotated[
         int,
         BeforeValidator(lambda n: whole_number(n, "the expected rounds of a bucket", at_least=1)),
@@ -377,10 +369,10 @@ class CampaignConfig(BaseModel):
         "(it should) or what was decided in it."
     )
     zone: Annotated[str, BeforeValidator(_read_zone)] = Field(
-        "UTC", max_length=64, description="The time zone of hours, days and weeks; by default UTC."
+        "UTC", max_length=64, description="The time zone of the buckets; by default UTC."
     )
     start: Annotated[
-        datetime | None, BeforeValidator(_read_start), _or_null({"type": "string", "maxLength": 40})
+        datetime, BeforeValidator(_read_start), _or_null({"type": "string", "maxLength": 40})
     ] = Field(
         None, validate_default=True, description="The first bucket, a date or time; by default now."
     )
@@ -445,12 +437,12 @@ class CampaignConfig(BaseModel):
     def read(cls, given: Mapping[str, Any], *, now: datetime | None = None) -> CampaignConfig:
         """Check everything that a campaign is set up with, or refuse it in a sentence.
 
-        `now` is the start of timed buckets, where none is given.
+        `now` is the start, where none is given.
         """
         given = {"parameters": {}, **given}  # a default is not read, and `switchback` has some
         if given.get("policy") is None:
             given["policy"] = SWITCHBACK if given.get("regions") else "unmix"
-        if given.get("start") is None and given.get("every") != "number" and now is not None:
+        if given.get("start") is None:
             given["start"] = now
         config = cls._validated(given)
         config.check_policy()
@@ -627,7 +619,7 @@ class CampaignConfig(BaseModel):
             saved["completeness"] = self.full_after.total_seconds()
         if self.curve is not None:
             saved["completeness"] = [[age.total_seconds(), share] for age, share in self.curve]
-        saved["start"] = None if self.start is None else self.start.isoformat()
+        saved["start"] = self.start.isoformat()
         saved["history"] = [list(row[:5]) for row in self.history]
         return saved
 
@@ -643,8 +635,7 @@ class CampaignConfig(BaseModel):
             read["completeness"] = tuple((timedelta(seconds=age), share) for age, share in curve)
         elif curve is not None:
             read["completeness"] = timedelta(seconds=curve)
-        start = saved["start"]
-        read["start"] = None if start is None else datetime.fromisoformat(start)
+        read["start"] = datetime.fromisoformat(saved["start"])
         read["history"] = tuple(
             Observation(
                 region,

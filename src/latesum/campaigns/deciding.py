@@ -110,22 +110,18 @@ def _is_aligned(state: CampaignState, last: Decision, bucket: int) -> bool:
 
 def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> int:
     """The bucket that is asked for; refused where it cannot be decided now."""
-    buckets, last, first = state.config.buckets, state.last, state.first or 1
-    if when is not None or buckets.timed:
-        bucket = buckets.number(now if when is None else when)
-    else:
-        bucket = 1 if last is None else last + state.recorded(last)
+    buckets, first = state.config.buckets, state.first or 1
+    bucket = buckets.number(now if when is None else when)
     if bucket < first:
         raise InvalidInput(
             f"the campaign begins with {buckets.label(first)}; {buckets.label(bucket)} is before "
             "it. What was shown then can be recorded, not decided."
         )
-    if buckets.timed and bucket > buckets.number(now) + 1:
+    if bucket > buckets.number(now) + 1:
         raise InvalidInput(
             f"{buckets.label(bucket)} is too far ahead to decide on: at most the "
             f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
         )
-    check_next(state, bucket)
     return bucket
 
 
@@ -133,13 +129,6 @@ def check_open(state: CampaignState) -> None:
     """Refuse to decide in a campaign that was put into the archive before it began."""
     if state.archived is not None and state.finished is None:
         raise NotPossible("the campaign is in the archive; reopen it first.")
-
-
-def check_next(state: CampaignState, bucket: int) -> None:
-    """Refuse to leave out numbered buckets."""
-    following = (state.last or 0) + 1
-    if not state.config.buckets.timed and bucket > following:
-        raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
 
 
 def check_gap(missed: int) -> None:
@@ -295,7 +284,7 @@ def units_of(config: CampaignConfig) -> Units:
 
     def whole_buckets(rounds: int) -> str:
         buckets = max(1, math.ceil(rounds / config.expected_rounds - _NOT_WORTH_A_BUCKET))
-        return counted(buckets, config.buckets.word)
+        return counted(buckets, config.buckets.every)
 
     return Units(
         mean=lambda value: rate_text(config.per_round(value), config.range),
@@ -420,7 +409,7 @@ def say_late(late: LateOption, every: str) -> str:
     >>> say_late(LateOption("A gift", 2.13, 6, 0.12), "day").partition(";")[0]
     "'A gift' may be about 2.1 times as late as the others"
     """
-    more = counted(late.buckets, "more bucket" if every == "number" else f"more {every}")
+    more = counted(late.buckets, f"more {every}")
     return (
         f"{late.option!r} may be about {late.times:.2g} times as late as the others; whether it is "
         f"late or worse cannot be told before it is shown for {more} in a row (probability that it "

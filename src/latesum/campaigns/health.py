@@ -136,7 +136,7 @@ def _learning(state: CampaignState, known: Completeness) -> Iterator[Finding]:
         yield Finding("learns nothing", "alarm", stopped + vain, "import FILE")
         return
     length = state.config.buckets.length
-    if not reports or length is None:
+    if not reports:
         return
     silent = known.now - reports[-1]
     if silent >= max(_MAX_SILENT * length, 2 * _usual_interval(reports)):
@@ -165,11 +165,10 @@ def _learning_stopped(state: CampaignState, known: Completeness) -> str | None:
         return None
     if batches and known.now - batches[-1] < 2 * _usual_interval(batches):
         return None
-    passed = len(since)
-    if buckets.timed:  # those that were not asked for included
-        begun = buckets.number(batches[-1]) if batches else state.first or 1
-        passed = max(buckets.number(known.now) - begun, passed)
-    what = counted(passed, buckets.word)
+    begun = buckets.number(batches[-1]) if batches else state.first or 1
+    # Those that were not asked for included.
+    passed = max(buckets.number(known.now) - begun, len(since))
+    what = counted(passed, buckets.every)
     said = f"no total has become usable yet, after {what}"
     if batches:
         said = f"no total has become usable for {what}, since {_time(state, batches[-1])}"
@@ -181,7 +180,7 @@ def _remedies(
     state: CampaignState, known: Completeness, unused: list[int], since: list[int]
 ) -> Iterator[str]:
     """Why totals are not usable, and what to do."""
-    word = state.config.buckets.word
+    word = state.config.buckets.every
     waiting = [bucket for bucket in unused if state.value(bucket).total is not None]
     if waiting and known.full_age is not None:
         times = [at for bucket in waiting if (at := known.usable_at(bucket)) is not None]
@@ -221,8 +220,8 @@ def _time(state: CampaignState, at: datetime) -> str:
 
 
 def _not_asked(state: CampaignState, known: Completeness) -> Iterator[Finding]:
-    buckets, last, word = state.config.buckets, state.last, state.config.buckets.word
-    if not buckets.timed or last is None:
+    buckets, last, word = state.config.buckets, state.last, state.config.buckets.every
+    if last is None:
         return
     missed = buckets.number(known.now) - last
     questions = [each for each in state.decisions.values() if each.source != "reported"]
@@ -252,14 +251,14 @@ def _planned_end(state: CampaignState, known: Completeness) -> Iterator[Finding]
     horizon = config.parameters.get("horizon")
     if last is None or isinstance(horizon, bool) or not isinstance(horizon, int | float):
         return
-    present = max(last, buckets.number(known.now)) if buckets.timed else last
+    present = max(last, buckets.number(known.now))
     played = 0
     for bucket in range(state.first or 1, present):  # the present one is not over
         played += 1 if config.is_market else known.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
-            ago = "now" if past == 0 else f"{counted(past, buckets.word)} ago"
-            planned = counted(f"{horizon:,.0f}", buckets.word if config.is_market else "visitor")
+            ago = "now" if past == 0 else f"{counted(past, buckets.every)} ago"
+            planned = counted(f"{horizon:,.0f}", buckets.every if config.is_market else "visitor")
             yield Finding(
                 "planned end passed",
                 "warning",
@@ -272,7 +271,7 @@ def _planned_end(state: CampaignState, known: Completeness) -> Iterator[Finding]
 
 def _ordered(state: CampaignState, known: Completeness) -> Iterator[Finding]:
     """A pause or a pin that may be forgotten."""
-    word = state.config.buckets.word
+    word = state.config.buckets.every
     if state.paused is not None:
         since, body = state.paused.sequence, state.paused.body
         paused = sum((each.sequence or 0) > since for each in state.decisions.values())
@@ -314,7 +313,7 @@ def _data(state: CampaignState, known: Completeness) -> Iterator[Finding]:
         )
     none = timedelta(0)
     full = known.full_age or none
-    settled = max(_LONG_AFTER, full, config.buckets.length or none)
+    settled = max(_LONG_AFTER, full, config.buckets.length)
     reported = [
         (end, v.reports) for b, v in state.values.items() if (end := known.end(b)) and v.reports
     ]
@@ -325,7 +324,7 @@ def _data(state: CampaignState, known: Completeness) -> Iterator[Finding]:
             "old totals grow",
             "warning",
             f"{len(ages)} old totals kept growing more than {duration_text(settled)} after their "
-            f"{config.buckets.word} ended. Totals by arrival do not do that: your source may date "
+            f"{config.buckets.every} ended. Totals by arrival do not do that: your source may date "
             "them by decision, which makes wrong winners. Ask it for totals by conversion time; "
             "or, if they only fill up slowly, say so.",
             f'change --completeness "fit {7 * weeks} days"',
@@ -387,7 +386,7 @@ def _rounds(state: CampaignState, known: Completeness) -> Iterator[Finding]:
         yield Finding(
             "rounds not as expected",
             "warning",
-            f"A {config.buckets.word} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
+            f"A {config.buckets.every} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
             f"{config.expected_rounds:,} as expected. Delays given in time were turned into "
             "visitors by that; correct it, and give the horizon and the delays again with it.",
             f"change --expected-rounds {mean:.0f}",

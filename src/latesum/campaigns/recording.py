@@ -297,7 +297,7 @@ class Recorder:
         row of its own may say otherwise for each. Whether it was before.
         """
         config, buckets, now = self.config, self.config.buckets, self.now
-        if not buckets.timed or not 1 <= bucket < buckets.number(now):
+        if not 1 <= bucket < buckets.number(now):
             return False
         if part.last is not None and bucket > part.last:
             if part.finished is None:
@@ -381,7 +381,7 @@ def why_unknown(config: CampaignConfig, bucket: int, now: datetime) -> str:
     label = config.buckets.label(bucket)
     if bucket < 1:
         return f"{label} is before the campaign's beginning."
-    if config.buckets.timed and bucket > config.buckets.number(now):
+    if bucket > config.buckets.number(now):
         return f"{label} is in the future."
     return (
         f"no decision was taken for {label}, so it is not known what was shown; if it was before "

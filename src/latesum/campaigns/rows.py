@@ -101,7 +101,7 @@ def read_history(
 ) -> tuple[Observation, ...]:
     """The buckets before the start, oldest first.
 
-    A row without `shown` showed the status quo; numbered buckets are put in order, the last is 0.
+    A row without `shown` showed the status quo.
     Policies need every bucket, and have `expected_rounds`: those of a row without `rounds`. Then
     buckets without a row are taken to have shown what was shown last, with a total that is not
     known.
@@ -122,11 +122,6 @@ def read_history(
             raise InvalidInput(f"{buckets.label(row.bucket)}{where} is twice in the history.")
         found[row.bucket, row.region] = row
     rows = [found[place] for place in sorted(found)]
-    if not buckets.timed:
-        numbers = sorted({row.bucket for row in rows})
-        return tuple(
-            row._replace(bucket=numbers.index(row.bucket) - len(numbers) + 1) for row in rows
-        )
     if not rows or expected_rounds is None:
         return tuple(rows)
     last, whole = rows[0], list[Observation]()
@@ -154,7 +149,7 @@ def _past_row(
         known_name(key, _FIELDS, "column of a history")
     number = buckets.number(row["bucket"])
     label = buckets.label(number)
-    if buckets.timed and number >= 1:
+    if number >= 1:
         raise InvalidInput(
             f"{label} is not before the start, {buckets.label(1)}: leave it out of the history and "
             "record it once it is decided."

@@ -106,7 +106,7 @@ def _lag(status: Status) -> str:
             ended.add(row.region)
         elif row.state == "pending" and row.region not in ended:
             waiting[row.region] += 1
-    unit = "bucket" if status.every == "number" else status.every
+    unit = status.every
     return counted(max(waiting.values(), default=0), unit)
 
 

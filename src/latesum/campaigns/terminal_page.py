@@ -83,7 +83,7 @@ def _options_table(status: Status) -> Table:
             interval = f"{low} to {high}"
         table.add_row(
             Text(row.name, style=COLORS[row.arm % len(COLORS)]),
-            counted(row.buckets, status.every if status.every != "number" else "bucket"),
+            counted(row.buckets, status.every),
             f"{row.rounds:,}",
             "?" if row.mean is None else rate_text(row.mean, status.range),
             interval,

@@ -145,7 +145,7 @@ class Status:
     now: datetime
     policy: str = ""
     unit: str = ""
-    every: str = "number"
+    every: str = "day"
     current: Decision | None = None
     options: list[OptionView] = field(default_factory=list)
     winner: str | None = None
@@ -395,10 +395,8 @@ def _options(
     return options
 
 
-def _usual_rounds(config: CampaignConfig, timeline: list[BucketRow]) -> float | None:
-    """The visitors of `WORTH_DAYS` days, of a market as they really came; None without dates."""
-    if config.buckets.length is None:
-        return None
+def _usual_rounds(config: CampaignConfig, timeline: list[BucketRow]) -> float:
+    """The visitors of `WORTH_DAYS` days, of a market as they really came."""
     usual: float = config.expected_rounds
     if config.is_market:
         seen = Counter[int]()
@@ -409,16 +407,14 @@ def _usual_rounds(config: CampaignConfig, timeline: list[BucketRow]) -> float | 
     return usual * (timedelta(days=WORTH_DAYS) / config.buckets.length)
 
 
-def find_worth(
-    options: list[OptionView], base: int, rounds: float | None, level: float
-) -> Worth | None:
+def find_worth(options: list[OptionView], base: int, rounds: float, level: float) -> Worth | None:
     """What the leading option brings beyond the status quo in `rounds`; None if none leads.
 
     `base` is the index of the status quo, `level` the confidence level of the interval.
     """
     quo = options[base]
     rows = [row for row in options if row.mean is not None and row.status != "removed"]
-    if rounds is None or quo.mean is None or not rows:
+    if quo.mean is None or not rows:
         return None
     best = max(rows, key=lambda row: row.mean or 0.0)
     if best is quo or best.mean is None or best.mean <= quo.mean:
@@ -448,7 +444,7 @@ def _standing(state: CampaignState) -> CampaignStatus:
 
 
 def _headline(state: CampaignState, winner: str | None) -> str:
-    config, pin, word = state.config, state.pin, state.config.buckets.word
+    config, pin, word = state.config, state.pin, state.config.buckets.every
     if state.finished is not None:
         option = config.options[state.finished.body["option"]]
         return f"The campaign is finished with {option}: {state.finished.body['reason']}"
@@ -460,7 +456,6 @@ def _headline(state: CampaignState, winner: str | None) -> str:
         newest = [part.decisions[part.last] for part in state.parts.values() if part.last]
         shown = ", ".join(f"{each.region} shows {each.option}" for each in newest)
         return f"{found}{current.label}: {shown}."
-    label = current.label if config.buckets.timed else f"Bucket {current.label}"
     # The reason of a policy begins with the option; after a renaming it has the old name.
     shown = current.reason
     if not shown.startswith(f"{current.option} "):
@@ -468,7 +463,7 @@ def _headline(state: CampaignState, winner: str | None) -> str:
     if pin is not None and not pin.begun:
         span = f"{config.options[pin.arm]} is pinned for {counted(pin.left, word)}"
         shown += f" From the next {word} on {span}: {pin.reason}"
-    return f"{found}{label}: {shown}"
+    return f"{found}{current.label}: {shown}"
 
 
 def _data_sentence(timeline: list[BucketRow]) -> str:

@@ -21,7 +21,6 @@ from sqlalchemy.exc import TimeoutError as StoreBusy
 from latesum._checks import InvalidInput
 from latesum.campaigns.buckets import When
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.deciding import bucket_to_decide
 from latesum.campaigns.state import Decision
 from latesum.campaigns.store import Store, Stored
 from latesum.campaigns.view import CampaignStatus, Status, unreadable_status
@@ -86,14 +85,14 @@ class CachedCampaign:
         self.campaign = Campaign(campaigns.store, stored, clock, owns_store=False)
         self.reader = Campaign(campaigns.store, stored, clock, owns_store=False)
         #: The newest status, with the event of the log and the bucket for which it holds.
-        self._status: tuple[tuple[int, int | None], Status] | None = None
+        self._status: tuple[tuple[int, int], Status] | None = None
         self._made = -_MAX_AGE
         self._deciding, self._looking = asyncio.Lock(), asyncio.Lock()
 
-    def _key(self, head: int) -> tuple[int, int | None]:
+    def _key(self, head: int) -> tuple[int, int]:
         """What is kept holds for this event of the log and this bucket."""
         buckets = self.campaign.config.buckets  # these never change
-        return head, buckets.number(self.clock()) if buckets.timed else None
+        return head, buckets.number(self.clock())
 
     async def options(self, bucket: When | None = None, *, ahead: bool) -> list[dict[str, Any]]:
         """The option for a bucket, or now, in every region, as it is sent.
@@ -111,27 +110,23 @@ class CachedCampaign:
 
     def _check_begun(self, bucket: When) -> None:
         """Refuse to decide a bucket before all is known that will be known when it begins."""
-        state, now = self.campaign.state(), self.clock()
+        state = self.campaign.state()
         buckets = state.config.buckets
-        present = buckets.number(now) if buckets.timed else bucket_to_decide(state, None, now)
         asked = buckets.number(bucket)
-        if asked > present and asked not in state.decisions:
+        if asked > buckets.number(self.clock()) and asked not in state.decisions:
             raise Refused(
                 403, f"{buckets.label(asked)} has not begun; to decide it takes the scope operate."
             )
 
     def _sent(self, decision: Decision) -> dict[str, Any]:
         buckets = self.campaign.config.buckets
-        begins, ends = None, None
-        if buckets.timed:
-            begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
         return {
             "campaign": self.campaign.name,
             **{name: getattr(decision, name) for name in _FIELDS},
             **({"region": decision.region} if decision.region else {}),
             "decided_at": decision.at,
-            "begins": begins,
-            "ends": ends,
+            "begins": buckets.begin(decision.bucket),
+            "ends": buckets.end(decision.bucket),
         }
 
     async def status(self, head: int | None = None, *, of_any_age: bool = False) -> Status:

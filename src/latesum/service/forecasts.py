@@ -7,7 +7,6 @@ import time
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import market_rows, plays_at
 from latesum.campaigns.state import CampaignState
@@ -120,18 +119,15 @@ def question_of(state: CampaignState, status: Status) -> dict[str, Any] | None:
 
 
 def in_words(answer: dict[str, Any], config: CampaignConfig, last: int) -> Decided:
-    """A forecast as a date with its range; of numbered buckets, as their number."""
+    """A forecast as a date with its range."""
     low, middle, high = answer["buckets"]
     simulated = f"in {answer['replications']} simulations of the rest of the campaign"
     buckets = config.buckets
     if middle is None:
-        unit = "buckets" if buckets.every == "number" else buckets.every + "s"
         share = f"it is decided {answer['decided']:.0%} of the time"
-        return Decided("not soon", f"Within {MAX_BUCKETS} more {unit} {share}, {simulated}.")
-    if not buckets.timed:
-        most = "much later" if high is None else f"{high}"
-        figure = f"about {counted(middle, 'more bucket')}"
-        return Decided(figure, f"Between {low} and {most}, {simulated}.")
+        return Decided(
+            "not soon", f"Within {MAX_BUCKETS} more {buckets.every}s {share}, {simulated}."
+        )
     zone = ZoneInfo(buckets.zone_name)
 
     def day(more: int | None) -> str:

@@ -117,8 +117,7 @@ async def option(
 ) -> Response:
     """The option to show now, or in a bucket; asked again, the answer is the same.
 
-    It may be kept until the bucket ends (Cache-Control); numbered buckets end when something is
-    recorded, so that theirs has to be asked for each time. To decide a bucket that has not begun
+    It may be kept until the bucket ends (Cache-Control). To decide a bucket that has not begun
     takes the scope operate.
     """
     name = cached.campaign.config.region(region)
@@ -140,8 +139,7 @@ async def options(cached: NamedCampaign, who: Who, bucket: Bucket | None = None)
 
 def _kept(cached: CachedCampaign, answer: dict[str, Any]) -> dict[str, str]:
     """For how long an answer may be kept."""
-    ends = answer["ends"]
-    left = 0 if ends is None else int((ends - cached.clock()).total_seconds())
+    left = int((answer["ends"] - cached.clock()).total_seconds())
     age = f"private, max-age={left}" if left > 0 else "private, no-cache"
     return {"cache_control": age, "vary": "Authorization, Cookie"}
 

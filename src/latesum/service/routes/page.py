@@ -215,7 +215,7 @@ async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
         last = _AT_FIRST
     # The present bucket, if no one has asked what to show in it.
     buckets, undecided = cached.reader.config.buckets, None
-    if status.state not in ("finished", "archived") and buckets.timed:
+    if status.state not in ("finished", "archived"):
         present = buckets.number(status.now)
         decided = 0 if status.current is None else status.current.bucket
         undecided = buckets.label(present) if present > decided else None
@@ -244,10 +244,8 @@ def _parameters(config: CampaignConfig) -> list[tuple[str, str]]:
     for key, value in config.parameters.items():
         name, shown = key.replace("_", " ").capitalize(), f"{value}"
         if key in _TIMES and isinstance(value, int | float):
-            name, shown = _TIMES[key], f"{value:,.6g} visitors"
-            if config.is_market or every != "number":
-                rounds = 1 if config.is_market else config.expected_rounds
-                shown = span_text(value / rounds, every)
+            rounds = 1 if config.is_market else config.expected_rounds
+            name, shown = _TIMES[key], span_text(value / rounds, every)
         elif key == "certainty":
             name, shown = "This delay is", "a guess" if value == "guess" else shown
         if not isinstance(value, bool):
