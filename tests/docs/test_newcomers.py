@@ -41,8 +41,6 @@ class Page(NamedTuple):
     shorter: Mapping[str, str] = MappingProxyType({})
     #: Whether its Python runs after the commands in the same shell.
     in_shell: bool = False
-    #: Whether only the slow tests follow it.
-    slow: bool = False
 
 
 #: Where a plan itself is not what a page is about.
@@ -155,7 +153,9 @@ PAGES = {
             "--horizon 250000": "--horizon 20000",
             "latesum sweep mine.toml": SHORT_SWEEP,
         },
-        slow=True,
+        quick={
+            "odaaf,odaaf-b,odaaf-v,flow,unmix,mine:MyPolicy": "odaaf,mine:MyPolicy",
+        },
     ),
     "docs/how-to/status-quo.md": Page(
         ("plan.json",),
@@ -221,7 +221,7 @@ def warm(tmp_path_factory):
         yield command
 
 
-@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if not page.slow])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_runs(name, place, warm, capsys):
     (place.parent / "bin" / "latesum").unlink()
     (place.parent / "bin" / "latesum").symlink_to(warm)

@@ -14,7 +14,7 @@ from latesum.service import SCOPES, Configuration, Tokens
 from latesum.service.app import create_app
 from latesum.service.server import find_address, url_of
 
-LOOKS = [("light", 1200, 900), ("dark", 1200, 900), ("light", 390, 844), ("dark", 390, 844)]
+LOOKS = [("light", 1280, 900), ("dark", 1280, 900), ("light", 390, 844), ("dark", 390, 844)]
 
 
 class Site:
