@@ -20,8 +20,7 @@ import numpy as np
 from latesum import ODAAFB, Problem
 from latesum._render import new_table, terminal
 from latesum.experiments import RunSpec
-from latesum.experiments.comparison import default_checkpoints
-from latesum.experiments.engine import Chunk, run_chunk
+from latesum.experiments.engine import Chunk, default_checkpoints, run_chunk
 from latesum.policies import PolicySpec
 
 ARMS, DELAY, MEAN_DELAY, BOUND = (0.5, 0.6), "uniform(0, 100)", 50, 100

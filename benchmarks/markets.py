@@ -23,7 +23,7 @@ import numpy as np
 
 from latesum.experiments.markets.players import SwitchbackPlayer
 from latesum.experiments.markets.spec import MarketRunSpec
-from latesum.experiments.summaries import write_summary
+from latesum.experiments.store import write_summary
 from latesum.markets import search
 from latesum.markets.config import MarketConfig
 from latesum.markets.model import posterior_with
@@ -52,7 +52,7 @@ def cpu(work: Callable[[], object], turns: int) -> float:
 def played(regions: int, days: int, policy: str) -> tuple[Panel, MarketConfig]:
     """The rows of a market, and its config."""
     law = Market(regions=regions, buckets=days, history=HISTORY, sales=150.0 * regions)
-    run = MarketRunSpec(law, policy, SEED).run(0)
+    run = MarketRunSpec(law, policy, seed=SEED).run(0)
     reader = SwitchbackPlayer(run.world, SEED)
     return reader.panel(days), reader.config
 

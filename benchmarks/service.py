@@ -31,7 +31,7 @@ from typing import Any
 
 import speed
 
-from latesum.experiments.summaries import write_summary
+from latesum.experiments.store import write_summary
 
 CONNECTIONS = 16
 UPLOADS = 8

@@ -33,7 +33,7 @@ from latesum._render import new_table, terminal
 from latesum.attributed import QPMD
 from latesum.experiments import RunSpec
 from latesum.experiments.engine import Chunk, run_chunk
-from latesum.experiments.summaries import write_summary
+from latesum.experiments.store import write_summary
 from latesum.policies import PolicySpec
 
 RESULTS = Path("speed-results")

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from latesum.experiments.summaries import write_summary
+from latesum.experiments.store import write_summary
 
 HERE = Path(__file__).resolve().parents[1] / "src"
 #: Jobs as the worker knows them, and in words.

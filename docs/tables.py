@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from latesum.benchmark import archive
-from latesum.experiments.summaries import read_summary, write_summary
+from latesum.experiments.store import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from latesum.benchmark import Entry, card, run_entry
 from latesum.benchmark.running import microseconds_per_decision
 from latesum.cli.bench import WRONG_FACTORS
-from latesum.experiments.summaries import atomic_write
+from latesum.experiments.store import atomic_write
 from report import command, options, running
 
 #: Without CLW, which is for adversarial rewards: its blocks are short, and its runs take long.

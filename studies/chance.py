@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._kl_kernels import bernoulli_upper, exploration
-from latesum.experiments.measures import harmful_gap
+from latesum.experiments.run import harmful_gap
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
 from safety import HARMFUL_SHARE, LAWS

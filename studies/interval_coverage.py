@@ -19,7 +19,7 @@ import numpy as np
 
 from latesum.delays import parse
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.measures import COVERAGE_SHARES
+from latesum.experiments.run import COVERAGE_SHARES
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
 from latesum.simulation import Beta, Problem, Reward

@@ -18,7 +18,7 @@ import numpy as np
 from latesum._checks import InvalidInput, known_name
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
-from latesum.experiments.results import Rows
+from latesum.experiments.store import Rows
 from latesum.simulation.market import Market
 from report import command, keep, options, running, show
 
@@ -260,7 +260,7 @@ def run_markets(
         MarketRunSpec(
             cell.market,
             cell.policy,
-            seed,
+            seed=seed,
             problem_name=f"{cell.table}: {cell.world}",
             policy_name=cell.policy,
         )

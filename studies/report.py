@@ -12,7 +12,7 @@ from latesum._checks import InvalidInput
 from latesum._render import new_table, terminal
 from latesum.cli.options import worker_count, working
 from latesum.experiments.engine import RunOptions
-from latesum.experiments.summaries import write_summary
+from latesum.experiments.store import write_summary
 
 
 def options(text: str | None, out: str, *, seed: int = 0) -> argparse.ArgumentParser:

@@ -21,7 +21,7 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays import Delay, parse
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.measures import harmful_gap
+from latesum.experiments.run import harmful_gap
 from latesum.experiments.spec import DrawnProblem, RunSpec
 from latesum.experiments.stats import number_text, rate_upper_limit
 from latesum.policies import PolicySpec

@@ -20,7 +20,7 @@ import numpy as np
 from latesum import Problem, delays
 from latesum.experiments.engine import run
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.summaries import write_summary
+from latesum.experiments.store import write_summary
 from latesum.policies import PolicySpec
 from latesum.theory import limit_with_visits, visit_worth
 

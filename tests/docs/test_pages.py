@@ -16,7 +16,7 @@ import pytest
 import latesum
 from latesum.experiments.engine import Chunk, run_chunk
 from latesum.experiments.markets.spec import MarketRunSpec
-from latesum.experiments.summaries import write_summary
+from latesum.experiments.store import write_summary
 from latesum.simulation.market import Market
 from market_study import Cell, row_of
 
@@ -146,7 +146,7 @@ def test_tables_of_markets_are_made_from_what_the_study_writes(tmp_path, monkeyp
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     market = Market(buckets=21, history=0)
     cells = [Cell("worlds", "A", market), Cell("late options", "A, late", market)]
-    runs = [MarketRunSpec(market, cell.policy, 1) for cell in cells]
+    runs = [MarketRunSpec(market, cell.policy, seed=1) for cell in cells]
     rows = [
         row_of(cell, run_chunk(Chunk(setting, 0, 2)))
         for cell, setting in zip(cells, runs, strict=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum.experiments.summaries import read_summary, write_summary
+from latesum.experiments.store import read_summary, write_summary
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"

@@ -10,7 +10,7 @@ from latesum import ODAAF, FixedSplit, InvalidInput, Oracle, Problem, compare
 from latesum._plugins import split_list
 from latesum.attributed import QPMD
 from latesum.experiments import run
-from latesum.experiments.comparison import default_checkpoints
+from latesum.experiments.engine import default_checkpoints
 from latesum.experiments.spec import RunSpec, knowledge
 from latesum.policies import PolicySpec
 

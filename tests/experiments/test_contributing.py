@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 def forget(monkeypatch):
     """Names that are loaded here are not known to other tests."""
     from latesum._plugins import DELAYS, POLICIES
-    from latesum.experiments.measures import MEASURES
+    from latesum.experiments.run import MEASURES
 
     for known in (DELAYS, POLICIES, MEASURES):
         monkeypatch.setattr(known, "_known", dict(known._known))

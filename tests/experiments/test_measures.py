@@ -9,8 +9,7 @@ from latesum import Flow, InvalidInput, Problem, simulate
 from latesum.experiments import RunSpec
 from latesum.experiments.engine import run
 from latesum.experiments.loop import Reports
-from latesum.experiments.measures import measures_of
-from latesum.experiments.run import Run
+from latesum.experiments.run import Run, measures_of
 from latesum.policies import PolicySpec
 
 PROBLEM = Problem([0.2, 0.5, 0.6], "uniform(0, 9)")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum.experiments.measures import possibly_stuck
+from latesum.experiments.run import possibly_stuck
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
 from safety import HARMFUL_SHARE, WIDE_HORIZON

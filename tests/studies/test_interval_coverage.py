@@ -5,7 +5,7 @@ import pytest
 
 import interval_coverage as coverage
 from latesum import Flow
-from latesum.experiments.summaries import read_summary
+from latesum.experiments.store import read_summary
 from latesum.simulation import Problem
 
 

@@ -12,9 +12,9 @@ import pytest
 import safety
 from latesum._checks import InvalidInput
 from latesum._plugins import POLICIES
-from latesum.experiments.measures import measures_of
+from latesum.experiments.run import measures_of
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.summaries import read_summary
+from latesum.experiments.store import read_summary
 from latesum.policies import PolicySpec, register
 from latesum.policies.base import Block
 from latesum.policies.baselines import RoundRobin

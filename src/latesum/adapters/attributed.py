@@ -13,8 +13,7 @@ from typing import Any, Literal, Protocol, Unpack, get_args
 
 from latesum._checks import InvalidInput, known_name
 from latesum.attributed.runner import CHUNK, Draws
-from latesum.experiments.comparison import default_checkpoints
-from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.engine import RunOptions, default_checkpoints, run
 from latesum.experiments.results import Results
 from latesum.experiments.run import Run
 from latesum.experiments.spec import POLICY, WORLD, RunSpec

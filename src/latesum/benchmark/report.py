@@ -26,7 +26,7 @@ from latesum.benchmark.page import page
 from latesum.benchmark.running import Outcome, rerun
 from latesum.benchmark.suites import suite
 from latesum.experiments.stats import Uncertain, rate_upper_limit, standard_error
-from latesum.experiments.summaries import atomic_write
+from latesum.experiments.store import atomic_write
 
 Floats = NDArray[np.float64]
 

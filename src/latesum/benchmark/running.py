@@ -14,8 +14,7 @@ from latesum.benchmark.entries import Entry
 from latesum.benchmark.suites import Cell, Suite, suite
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
-from latesum.experiments.measures import missed, register_measure
-from latesum.experiments.run import Run
+from latesum.experiments.run import Run, missed, register_measure
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
 from latesum.simulation import CompositeProblem, Problem

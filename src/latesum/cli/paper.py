@@ -57,7 +57,7 @@ def paper(
     from latesum.experiments.paper import FIGURES, experiment_text, run_paper
     from latesum.experiments.paper.report import write_report
     from latesum.experiments.paper.verdicts import agreement
-    from latesum.experiments.summaries import write_summary
+    from latesum.experiments.store import write_summary
 
     if show is not None:
         print(experiment_text(show), end="")

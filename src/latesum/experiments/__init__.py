@@ -1,11 +1,9 @@
 """Experiments: simulate one run, compare policies over many, keep and show the results."""
 
 from latesum._progress import progress_bar as progress_bar
-from latesum.experiments.comparison import compare, simulate
-from latesum.experiments.engine import run
-from latesum.experiments.measures import register_measure
+from latesum.experiments.engine import compare, run, simulate
 from latesum.experiments.results import Results, Summary
-from latesum.experiments.run import Run
+from latesum.experiments.run import Run, register_measure
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.store import RunStore
 

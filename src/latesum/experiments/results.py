@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,15 @@ from latesum import _render
 from latesum._checks import InvalidInput, known_name
 from latesum._extras import as_frame, figure_class, require, save
 from latesum._render import TextTable, finite, new_table
+from latesum.experiments.spec import Spec
 from latesum.experiments.stats import Z, number_text, ratio_of_means, standard_error
-from latesum.experiments.summaries import atomic_write
+from latesum.experiments.store import Rows, atomic_write, to_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latesum.experiments.markets.spec import MarketRunSpec
-    from latesum.experiments.spec import RunSpec
-
-    #: What can be run.
-    AnySpec: TypeAlias = RunSpec | MarketRunSpec
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-#: What was measured in the runs of a specification: by measure, one row per run.
-Rows = Mapping[str, NDArray[Any]]
 Per = Literal["checkpoint", "run", "summary"]
 
 #: Okabe and Ito's colors, which color-blind readers can tell apart; yellow is left out.
@@ -78,12 +71,9 @@ class Results:
     (['flow', 'oracle'], (3,))
     """
 
-    specs: Sequence[AnySpec]
+    specs: Sequence[Spec]
     rows: Sequence[Rows] = field(repr=False)
     base: str | None = None
-
-    def __post_init__(self) -> None:
-        check_names(self.specs)
 
     @property
     def problems(self) -> list[str]:
@@ -165,7 +155,7 @@ class Results:
     def table(self) -> TextTable:
         """One row per specification: the regret at the horizon and what else matters."""
         several, about = len(self.problems) > 1, self.specs[0].about
-        horizons = {spec.horizon for spec in self.specs}
+        horizons = {spec.about["horizon"] for spec in self.specs}
         unit = about.get("unit", "rounds")
         when = f"after {horizons.pop():,} {unit}" if len(horizons) == 1 else "at the horizon"
         counts = sorted({each.replications for each in self})
@@ -294,6 +284,7 @@ class Results:
     def joined(self, other: Results) -> Results:
         """These and the results of further policies, which have other names."""
         specs, rows = [*self.specs, *other.specs], [*self.rows, *other.rows]
+        check_names(specs)
         return replace(self, specs=specs, rows=rows)
 
     # Figure.
@@ -362,7 +353,7 @@ class Results:
         axes.set_xlim(0.8 * start, max(1.02 * end, 1.6 * start))
 
 
-def check_names(specs: Sequence[AnySpec]) -> None:
+def check_names(specs: Sequence[Spec]) -> None:
     """Refuse two specifications that would have one name in a table."""
     seen = set()
     for spec in specs:
@@ -375,7 +366,7 @@ def check_names(specs: Sequence[AnySpec]) -> None:
         seen.add(names)
 
 
-def varied_columns(specs: Sequence[AnySpec]) -> dict[str, list[Any]]:
+def varied_columns(specs: Sequence[Spec]) -> dict[str, list[Any]]:
     """The columns of what differs between specifications, each with one value for each of them.
 
     A parameter of a policy counts if it differs between specifications of one kind of policy.
@@ -402,12 +393,3 @@ def _alike(values: Sequence[Any]) -> list[Any]:
         return list(values)
     numbers = all(isinstance(value, int | float) and value is not True for value in known)
     return [None if value is None else float(value) if numbers else str(value) for value in values]
-
-
-def to_columns(measured: Rows) -> dict[str, Any]:
-    """What was measured as columns of an Arrow table; an array per run is a list there."""
-    pa = require("pyarrow", "parquet")
-    return {
-        name: pa.array(values if values.ndim == 1 else list(values))
-        for name, values in measured.items()
-    }

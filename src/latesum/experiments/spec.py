@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import json
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
@@ -56,8 +57,76 @@ class DrawnProblem(NamedTuple):
     bucket: int = 1
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spec(ABC):
+    """What all runs are specified by, on problems and in markets."""
+
+    seed: int | tuple[int, ...] = 1
+    measures: tuple[str, ...] = USUAL_MEASURES
+    problem_name: str = ""
+    policy_name: str = ""
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The same for two specifications with the same runs, whatever their names."""
+        text = json.dumps([RUNS_VERSION, self.to_json()], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def seeds(self, number: int, stream: int) -> np.random.SeedSequence:
+        """What one part of a run, such as `WORLD`, draws from: a child of the run's seed."""
+        first, *path = self.seed if isinstance(self.seed, tuple) else (self.seed,)
+        return np.random.SeedSequence(first, spawn_key=(*path, number, stream))
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, without names and defaults."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse now what a run would refuse."""
+
+    @abstractmethod
+    def run(self, number: int) -> Any:
+        """One run: it depends on this specification and its number, and on nothing else."""
+
+    @property
+    @abstractmethod
+    def checkpoint_rounds(self) -> Integers:
+        """The rounds, or buckets, after which regret is kept."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """What all runs of a grid may differ in, by the name of its column."""
+
+    @property
+    @abstractmethod
+    def policy_fields(self) -> tuple[str, Mapping[str, Any]]:
+        """The kind of the policy, and its own parameters by the names of their columns."""
+
+    @property
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """What is the same for all policies of a comparison, as JSON values."""
+
+    @property
+    def attributed(self) -> bool:
+        """Whether the policy has attributed feedback."""
+        return False
+
+    @property
+    def broken_assumptions(self) -> list[str]:
+        """What the policy assumes and does not hold, in sentences."""
+        return []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be made again."""
+        kept = {each.name for each in dataclasses.fields(self)}
+        return {key: value for key, value in self.__dict__.items() if key in kept}
+
+
 @dataclass(frozen=True, eq=False)
-class RunSpec:
+class RunSpec(Spec):
     """A policy on a problem, how it is played, and what is kept of a run.
 
     Args:
@@ -94,17 +163,13 @@ class RunSpec:
     policy: PolicySpec
     horizon: int
     _: KW_ONLY
-    seed: int | tuple[int, ...] = 1
     reports: Reports = field(default_factory=Reports)
     checkpoints: tuple[int, ...] = ()
-    measures: tuple[str, ...] = USUAL_MEASURES
     order: Order = "listed"
     status_quo: StatusQuo = None
     history: int = 0
     given: Mapping[str, float] | None = field(default_factory=dict)
     prior: tuple[str, ...] | None = None
-    problem_name: str = ""
-    policy_name: str = ""
 
     def __post_init__(self) -> None:
         for part in self.seed if isinstance(self.seed, tuple) else (self.seed,):
@@ -128,14 +193,7 @@ class RunSpec:
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """The same for two specifications with the same runs, whatever their names."""
-        text = json.dumps([RUNS_VERSION, self.to_json()], sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
-
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, without names and defaults."""
         try:
             policy = json.loads(json.dumps(dict(self.policy.parameters)))
         except TypeError as error:
@@ -316,11 +374,6 @@ class RunSpec:
         if isinstance(policy, AttributedPolicy):
             policy.check(problem)
 
-    def seeds(self, number: int, stream: int) -> np.random.SeedSequence:
-        """What one part of a run, such as `WORLD`, draws from: a child of the run's seed."""
-        first, *path = self.seed if isinstance(self.seed, tuple) else (self.seed,)
-        return np.random.SeedSequence(first, spawn_key=(*path, number, stream))
-
     def _rng(self, number: int, stream: int) -> np.random.Generator:
         return np.random.default_rng(self.seeds(number, stream))
 
@@ -379,11 +432,6 @@ class RunSpec:
         for key, factor in (self.given or {}).items():
             known[key] *= factor
         return self.policy.given(known)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be made again."""
-        kept = {each.name for each in dataclasses.fields(self)}
-        return {key: value for key, value in self.__dict__.items() if key in kept}
 
 
 #: Of the fields that a file may leave out.

@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet file per chunk of runs, never half written.
+"""Results on disk: one Parquet file per chunk of runs, and tables as CSV, never half written.
 
 A store is a folder:
 
@@ -16,26 +16,28 @@ not matter which process renamed its part last.
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
+import os
 import re
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._version import __version__
-from latesum.experiments.results import Results, Rows, to_columns
-from latesum.experiments.spec import RUNS_VERSION
-from latesum.experiments.summaries import UNFINISHED, atomic_write
+from latesum.experiments.spec import RUNS_VERSION, Spec
 
-if TYPE_CHECKING:
-    from latesum.experiments.results import AnySpec
-
+#: What was measured in the runs of a specification: by measure, one row per run.
+Rows = Mapping[str, NDArray[Any]]
+#: How names of unfinished files begin.
+UNFINISHED = ".unfinished-"
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
 #: Leftovers of killed processes are removed when no living one can be writing them.
 _ABANDONED_AFTER = 3600.0
@@ -81,7 +83,7 @@ class RunStore:
                 "with --out."
             ) from None
 
-    def missing(self, spec: AnySpec, replications: int) -> list[tuple[int, int]]:
+    def missing(self, spec: Spec, replications: int) -> list[tuple[int, int]]:
         """The runs that are not there yet, as ranges (first, past the last)."""
         wanted = np.ones(replications, dtype=bool)
         for first, end, _ in self._parts(spec):
@@ -89,7 +91,7 @@ class RunStore:
         edges = np.flatnonzero(np.diff(np.concatenate([[False], wanted, [False]])))
         return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
-    def write_part(self, spec: AnySpec, first: int, rows: Rows) -> None:
+    def write_part(self, spec: Spec, first: int, rows: Rows) -> None:
         """Keep what was measured in the runs from number `first` on."""
         pa = require("pyarrow", "experiments")
         end = first + len(next(iter(rows.values())))
@@ -97,7 +99,7 @@ class RunStore:
         path = self._folder(spec) / f"{first:06d}-{end - 1:06d}.parquet"
         _write(path, pa.table(columns), {"spec": spec.to_json()})
 
-    def read(self, spec: AnySpec, replications: int) -> Rows:
+    def read(self, spec: Spec, replications: int) -> Rows:
         """The first `replications` runs of a specification; they must be there."""
         pq = require("pyarrow.parquet", "experiments")
         found = np.zeros(replications, dtype=bool)
@@ -127,11 +129,11 @@ class RunStore:
             )
         return rows
 
-    def forget(self, spec: AnySpec) -> None:
+    def forget(self, spec: Spec) -> None:
         """Throw the runs of a specification away."""
         shutil.rmtree(self._folder(spec), ignore_errors=True)
 
-    def claim(self, name: str, specs: Sequence[AnySpec], about: Mapping[str, Any]) -> None:
+    def claim(self, name: str, specs: Sequence[Spec], about: Mapping[str, Any]) -> None:
         """Say in the folder `name` what the experiment is that it holds.
 
         If `about` has a "source", the file that the experiment comes from, a folder that holds
@@ -156,16 +158,15 @@ class RunStore:
             content = {"store": RUNS_VERSION, **about, "specs": parts}
             unfinished.write_text(json.dumps(content, indent=1) + "\n")
 
-    def merge(self, name: str, results: Results, about: Mapping[str, Any]) -> None:
-        """Write the two tables of a finished experiment; the same runs give the same bytes."""
-        for kind in ("run", "checkpoint"):
-            table = results.to_frame(per=kind)  # type: ignore[arg-type]
-            _write(self.folder / name / f"{kind}s.parquet", table, {"experiment": about})
+    def merge(self, name: str, tables: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+        """Write the tables of a finished experiment; the same runs give the same bytes."""
+        for table, content in tables.items():
+            _write(self.folder / name / f"{table}.parquet", content, {"experiment": about})
 
-    def _folder(self, spec: AnySpec) -> Path:
+    def _folder(self, spec: Spec) -> Path:
         return self.folder / "parts" / spec.digest
 
-    def _parts(self, spec: AnySpec) -> list[tuple[int, int, Path]]:
+    def _parts(self, spec: Spec) -> list[tuple[int, int, Path]]:
         folder = self._folder(spec)
         paths = sorted(folder.iterdir()) if folder.is_dir() else []
         names = ((_PART.fullmatch(path.name), path) for path in paths)
@@ -179,3 +180,75 @@ def _write(path: Path, table: Any, about: Mapping[str, Any]) -> None:
     with atomic_write(path) as unfinished:
         table = table.replace_schema_metadata(metadata)
         pq.write_table(table, unfinished, compression="zstd")
+
+
+def to_columns(measured: Rows) -> dict[str, Any]:
+    """What was measured as columns of an Arrow table; an array per run is a list there."""
+    pa = require("pyarrow", "parquet")
+    return {
+        name: pa.array(values if values.ndim == 1 else list(values))
+        for name, values in measured.items()
+    }
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """A name beside `path` to write to; the file replaces `path` at the end, and only then.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "kept.txt"
+    >>> with atomic_write(path) as unfinished:
+    ...     _ = unfinished.write_text("whole")
+    >>> [each.name for each in path.parent.iterdir()]
+    ['kept.txt']
+    """
+    unfinished = path.with_name(f"{UNFINISHED}{os.getpid()}-{os.urandom(6).hex()}")
+    try:
+        yield unfinished
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())  # what is renamed is on the disk, not only on its way there
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write_summary(
+    path: str | Path, rows: Iterable[Mapping[str, object]], *, same: Sequence[str] = ()
+) -> Path:
+    """Write rows as CSV; None is an empty cell, and the folder is made where there is none.
+
+    Rows of the file that are about something else, by the columns `same`, stay; without any of
+    these none stays.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "safety.csv"
+    >>> for given, stuck in ((1, 0), (0.5, 3), (0.5, 2)):
+    ...     _ = write_summary(path, [{"given": given, "stuck": stuck}], same=["given"])
+    >>> read_summary(path)
+    [{'given': '1', 'stuck': '0'}, {'given': '0.5', 'stuck': '2'}]
+    """
+    path = Path(path)
+    new: list[dict[str, object]] = [
+        {name: f"{each:.6g}" if isinstance(each, float) else each for name, each in row.items()}
+        for row in rows
+    ]
+    about = {tuple("" if row[name] is None else str(row[name]) for name in same) for row in new}
+    old = read_summary(path) if same and path.exists() else []
+    kept = [row for row in old if tuple(row.get(name, "") for name in same) not in about]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        atomic_write(path) as unfinished,
+        unfinished.open("w", encoding="utf-8", newline="") as file,
+    ):
+        everything: list[Any] = [*kept, *new]
+        columns = list(dict.fromkeys(name for row in everything for name in row))
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(everything)
+    return path
+
+
+def read_summary(path: str | Path) -> list[dict[str, str]]:
+    """The rows of such a file, as text."""
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

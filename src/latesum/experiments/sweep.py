@@ -22,13 +22,12 @@ from typing import Annotated, Any, Literal, Unpack
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from latesum._checks import InvalidInput, known_name
-from latesum.experiments.comparison import default_checkpoints
-from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.engine import RunOptions, default_checkpoints, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec
-from latesum.experiments.measures import measures_of
-from latesum.experiments.results import Results, check_names
+from latesum.experiments.results import Per, Results, check_names
+from latesum.experiments.run import measures_of
 from latesum.experiments.spec import USUAL_MEASURES, RunSpec
 from latesum.experiments.store import RunStore
 from latesum.policies import PolicySpec, registry
@@ -392,5 +391,6 @@ def run_sweep(
     store.claim(tables, specs, {"experiment": described, **place})
     how["store"] = store
     results = run(specs, counts, what=experiment.name, **how)
-    store.merge(tables, results, described)
+    kinds: tuple[Per, ...] = ("run", "checkpoint")
+    store.merge(tables, {f"{per}s": results.to_frame(per=per) for per in kinds}, described)
     return replace(results, base=next(iter((experiment.ratio or {}).values()), None))

@@ -137,7 +137,7 @@ class MarketInputs:
         return MarketRunSpec(
             law if candidate.regions > 1 else _one_stream(law),
             player,
-            seed[0],
+            seed=seed[0],
             measures=(f"latesum.planning.runs:market_outcome(tolerance={tolerance})",),
             problem_name=name,
             policy_name=candidate.label,

@@ -6,11 +6,9 @@ The engine of `latesum.experiments` makes, keeps and resumes these runs as it do
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,35 +16,21 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, whole_number
 from latesum._plugins import read_call
 from latesum.experiments.markets.players import Player, SwitchbackPlayer, player
-from latesum.experiments.measures import measures_of, register_measure
+from latesum.experiments.run import measures_of, register_measure
+from latesum.experiments.spec import POLICY, USUAL_MEASURES, WORLD, Spec
 from latesum.simulation.market import Market, MarketWorld
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
-MARKET_RUNS_VERSION = 5
 #: What is kept of a run in a market.
-MARKET_MEASURES = (
-    "regret",
-    "ended_on_best",
-    "switches",
-    "lost",
-    "lost_by_split",
-    "within",
-    "intervals",
-    "named",
-)
-#: What every comparison keeps, in markets as on other problems.
-_USUAL = ("regret", "ended_on_best", "switches")
-#: The children of a run's seed.
-_WORLD, _POLICY = range(2)
+MARKET_MEASURES = (*USUAL_MEASURES, "lost", "lost_by_split", "within", "intervals", "named")
 #: The two-sided normal quantiles of 90% and 95%.
 _QUANTILES = (1.6448536269514722, 1.959963984540054)
 
 
 @dataclass(frozen=True, eq=False)
-class MarketRunSpec:
+class MarketRunSpec(Spec):
     """A policy in a law of markets.
 
     Args:
@@ -66,13 +50,9 @@ class MarketRunSpec:
 
     market: Market
     policy: str
+    _: KW_ONLY
     seed: int = 1
     measures: tuple[str, ...] = MARKET_MEASURES
-    problem_name: str = ""
-    policy_name: str = ""
-    #: In markets no policy has attributed feedback, and no assumption is known to be broken.
-    attributed: ClassVar[bool] = False
-    broken_assumptions: ClassVar[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         whole_number(self.seed, "the seed")
@@ -94,8 +74,8 @@ class MarketRunSpec:
                 'in a market a policy is built for each run: give it as text, such as "flow" '
                 'or "switchback".'
             )
-        more = [text for text in measures if text not in _USUAL]
-        return cls(market, policy, measures=(*_USUAL, *more), **named)
+        kept = tuple(dict.fromkeys([*USUAL_MEASURES, *measures]))
+        return cls(market, policy, measures=kept, **named)
 
     @property
     def horizon(self) -> int:
@@ -107,48 +87,23 @@ class MarketRunSpec:
         """The buckets after which regret is kept: all."""
         return np.arange(1, self.horizon + 1)
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """The same for two specifications with the same runs, whatever their labels."""
-        text = json.dumps([MARKET_RUNS_VERSION, self.to_json()], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
-
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, without labels and without what is as usual."""
         law = self.market.plain()
         data: dict[str, Any] = {"market": law, "policy": self.policy, "seed": self.seed}
         if self.measures != MARKET_MEASURES:
             data["measures"] = list(self.measures)
         return data
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> MarketRunSpec:
-        """The opposite of `to_json`.
-
-        >>> spec = MarketRunSpec(Market(regions=2), "switchback", 7)
-        >>> MarketRunSpec.from_json(spec.to_json()).digest == spec.digest
-        True
-        """
-        return cls(
-            Market(**data["market"]),
-            data["policy"],
-            data["seed"],
-            tuple(data.get("measures", MARKET_MEASURES)),
-        )
-
     @property
     def fields(self) -> dict[str, Any]:
-        """What all runs of a grid may differ in, by the name of its column."""
         return {**self.market.plain(), "horizon": self.horizon, "seed": self.seed}
 
     @property
     def policy_fields(self) -> tuple[str, Mapping[str, Any]]:
-        """The kind of the policy, and its own parameters by the names of their columns."""
         return read_call(self.policy, "policy")
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is the same for all policies of a comparison, as JSON values."""
         return {
             "problem": repr(self.market),
             "horizon": self.horizon,
@@ -157,21 +112,19 @@ class MarketRunSpec:
         }
 
     def check(self) -> None:
-        """Refuse now what a run would refuse."""
         player(self.policy, self._start(0), 0)
 
     def run(self, number: int) -> MarketRun:
         """One run: it depends on this specification and its number, and on nothing else."""
         world = self._start(number)
-        seed = np.random.SeedSequence(self.seed, spawn_key=(number, _POLICY)).generate_state(1)[0]
-        playing = player(self.policy, world, int(seed))
+        seed = int(self.seeds(number, POLICY).generate_state(1)[0])
+        playing = player(self.policy, world, seed)
         for bucket in range(world.law.buckets):
             world.play(bucket, playing.decide(bucket))
         return MarketRun(world, playing)
 
     def _start(self, number: int) -> MarketWorld:
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _WORLD))
-        return self.market.start(seeds)
+        return self.market.start(self.seeds(number, WORLD))
 
 
 class MarketRun:

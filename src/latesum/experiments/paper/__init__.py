@@ -112,7 +112,7 @@ def run_paper(
 
 def quick_figure(figure: str, folder: str | Path, *, workers: int = 2) -> Path:
     """A quick version of one figure, ours over the published; returns the PNG."""
-    from latesum.experiments.paper.drawing import draw
+    from latesum.experiments.paper.report import draw
 
     run = run_paper([figure], folder, quick=True, workers=workers)
     return draw(figure, run.results[figure], run.folder, ["figure"])["figure"]
