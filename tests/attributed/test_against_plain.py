@@ -97,11 +97,6 @@ def test_improved_ucb(horizon, seeds):
         assert_same_plays(problem, policy, plain.ImprovedUCB(3, horizon), seed, horizon)
 
 
-def test_a_fixed_arm_stays():
-    problem = Problem([0.2, 0.9, 0.5], ["poisson(5)", "uniform(3, 60)", "exponential(20)"])
-    assert arms_of(problem, QPMD("fixed", 3, arm=2), 500, seed=1) == [2] * 500
-
-
 def test_solvers_meet_their_equations():
     last_digit = _kl_kernels.TO_THE_LAST_DIGIT
     for p in [0.0, 1e-9, 0.01, 0.5, 0.99, 1 - 1e-9, 1.0]:

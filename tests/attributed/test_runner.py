@@ -22,8 +22,6 @@ def test_blocks_are_those_of_one_arm_across_chunks():
     assert (arms[1:] != arms[:-1]).all()
     assert rounds.min() >= 1
     assert rounds.sum() == horizon
-    alone = run(PROBLEM, QPMD("fixed", 2, arm=1), horizon, seed_sequence=seed())
-    assert [each.tolist() for each in alone] == [[1], [horizon]]
 
 
 def test_a_run_does_not_use_up_its_seed():

@@ -20,7 +20,6 @@ UCB1 = 0
 KL_UCB = 1
 KL_UCB_PLUS_PLUS = 2
 THOMPSON = 3
-FIXED = 4
 
 #: DUCB counts probabilities in these units: sums of integers are exact in any order.
 PROBABILITY_UNITS = 1 << 40

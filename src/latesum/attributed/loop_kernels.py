@@ -133,7 +133,7 @@ def _feed(reward, policy, arms, rng):
     arms[policy.asked].total += reward
     policy.clock += 1
     policy.lead += reward - policy.rival
-    if policy.base == layout.FIXED or (policy.lead > 0.0 and policy.clock <= policy.until):
+    if policy.lead > 0.0 and policy.clock <= policy.until:
         return
     if policy.base == layout.THOMPSON:
         policy.asked = thompson(arms["total"], arms["count"], rng)

@@ -118,7 +118,6 @@ BASES: dict[str, tuple[int, str, str]] = {
     "kl-ucb": (layout.KL_UCB, "KL-UCB", ""),
     "kl-ucb++": (layout.KL_UCB_PLUS_PLUS, "KL-UCB++", "horizon"),
     "thompson": (layout.THOMPSON, "Thompson", ""),
-    "fixed": (layout.FIXED, "fixed arm", "arm"),
 }
 
 
@@ -134,11 +133,9 @@ class QPMD(AttributedPolicy):
             "ucb1": mean + sqrt(exploration ln n / n_i);
             "kl-ucb": the largest q with n_i kl(mean, q) <= ln n;
             "kl-ucb++": the same with ln(x (1 + ln^2 x)), x = max(1, T / (K n_i)), for ln n;
-            "thompson": the largest draw from Beta(1 + sum, 1 + n_i - sum);
-            "fixed": always the same arm.
+            "thompson": the largest draw from Beta(1 + sum, 1 + n_i - sum).
         exploration: The factor of "ucb1", 2 by default.
         horizon: The number of rounds, for "kl-ucb++".
-        arm: The arm that "fixed" plays.
 
     >>> QPMD("ucb1", n_arms=2).name
     'QPM-D (UCB1)'
@@ -155,7 +152,6 @@ class QPMD(AttributedPolicy):
     _: dataclasses.KW_ONLY
     exploration: float | None = None
     horizon: int | None = None
-    arm: int | None = None
 
     kind = "qpm-d"
 
@@ -171,13 +167,6 @@ class QPMD(AttributedPolicy):
             if self.horizon is None:
                 raise InvalidInput("the base 'kl-ucb++' needs the horizon: horizon=250000, say.")
             vars(self)["horizon"] = whole_number(self.horizon, "horizon", at_least=1)
-        if own == "arm":
-            if self.arm is None:
-                raise InvalidInput("the base 'fixed' needs an arm: arm=0, for example.")
-            vars(self)["arm"] = whole_number(self.arm, "arm")
-            if self.arm >= self.n_arms:
-                last = self.n_arms - 1
-                raise InvalidInput(f"there is no arm {self.arm}; the arms are 0 to {last}.")
 
     @classmethod
     def prior_knowledge(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> Any:
@@ -196,15 +185,14 @@ class QPMD(AttributedPolicy):
         label = BASES[self.base][1]
         if self.exploration not in (None, 2):
             return f"{label}, exploration {self.exploration:g}"
-        return f"{label} {self.arm}" if self.base == "fixed" else label
+        return label
 
     def new_state(self, rng: np.random.Generator) -> PolicyState:
         return self._queues(rng, layout.QPMD)
 
     def _queues(self, rng: np.random.Generator, rule: int, **values: Any) -> PolicyState:
-        first = self.arm or 0
-        if self.base == "thompson":  # nothing is known: the largest of equal draws is any arm
-            first = int(rng.integers(self.n_arms))
+        # Thompson: nothing is known yet, and the largest of equal draws is any arm.
+        first = int(rng.integers(self.n_arms)) if self.base == "thompson" else 0
         base, exploration = BASES[self.base][0], self.exploration or 2.0
         values |= {"base": base, "asked": first, "exploration": exploration}
         return self._state(rule, horizon=self.horizon or 0, **values)
