@@ -435,7 +435,7 @@ class FlowBalance:
             own = rounds[arm] - factor * (rounds[arm] - self.own[arm])
             equations.append((arm, own, totals[arm], sorted(self.leaks[arm].items())))
         for _ in range(MAX_SWEEPS):
-            change = 0.0
+            solved = True
             for arm, own, total, leaks in equations:
                 leaked_in = 0.0
                 for other, weight in leaks:
@@ -444,9 +444,10 @@ class FlowBalance:
                         mean = CLIP_LOW if mean < CLIP_LOW else CLIP_HIGH
                     leaked_in += weight * mean
                 mean = (total - factor * leaked_in) / own
-                change = max(change, abs(mean - means[arm]))
+                if solved and abs(mean - means[arm]) >= TOLERANCE:
+                    solved = False
                 means[arm] = mean
-            if change < TOLERANCE:
+            if solved:
                 break
         return means
 
