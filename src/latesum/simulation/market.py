@@ -82,8 +82,7 @@ class Market:
         region_weekday: How far a region's weekdays differ from the common ones, at most.
         traffic: The same of the visitors.
         traffic_noise: The sd of the visitors' noise.
-        week: The days of a week: 7, or 5 where there are working days only.
-        hours: How far the rate differs by hour; a bucket is then an hour and not a day.
+        week: The days of a week: 7, or 5 where there are working days only; a bucket is a day.
         walk: The sd of the common level's walk per bucket.
         region_walk: That of a region's.
         shocks: The sd of shocks that all regions share.
@@ -131,7 +130,6 @@ class Market:
     traffic: float = 0.15
     traffic_noise: float = 0.1
     week: int = 7
-    hours: float = 0.0
     walk: float = 0.01
     region_walk: float = 0.007
     shocks: float = 0.03
@@ -313,10 +311,8 @@ class MarketWorld:
         n, regions, options = self._length, law.regions, law.options
         first = law.buckets // 2
         self._holidays = tuple(range(first, first + 5)) if law.holiday else ()
-        week = law.week * (24 if law.hours else 1)
-        self._phase = int(rng.integers(week))
-        at = np.arange(n) - self._start + self._phase
-        day = at // (24 if law.hours else 1) % law.week
+        self._phase = int(rng.integers(law.week))
+        day = (np.arange(n) - self._start + self._phase) % law.week
         if law.one_better:
             effects = np.zeros(options)
             drawn = rng.integers(options)
@@ -330,8 +326,6 @@ class MarketWorld:
         special = law.region_weekday * rng.uniform(-1, 1, (7, regions))
         traffic = law.traffic * rng.uniform(-1, 1, 7)
         level = (weekday[:, None] + special)[day]
-        if law.hours:
-            level = level + (law.hours * rng.uniform(-1, 1, 24))[at % 24][:, None]
         common = np.cumsum(law.walk * rng.standard_normal(n))
         shock = law.shocks * rng.standard_normal(n)
         level = level + (common + shock)[:, None]

@@ -65,7 +65,7 @@ class SwitchbackPlayer:
             regions=tuple(f"r{region}" for region in range(law.regions)),
             delay=DelayPrior(given * law.delay, certainty, None if shape is None else parse(shape)),
             status_quo=answers[known_name(before, answers, "status quo")],
-            pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday",
+            pattern="weekday" if law.week == 7 else "workday",
             phase=world.phase,
             holidays=world.holidays,
             dated=law.dated,
