@@ -15,16 +15,18 @@ from typing import Any
 
 from latesum._checks import InvalidInput, known_name
 
-#: A name of ours, or the place of one: package.module:Class.
+#: A registered name, or an import path: package.module:Class.
 _WRITTEN = re.compile(r"\s*(?P<name>[\w.+:-]+)\s*(\((?P<arguments>.*)\))?\s*", re.DOTALL)
 
 
 class Registry:
     """Names of one kind of thing, with no two things of one name.
 
-    `what` is what a thing is called in messages, `group` the group of entry points that packages
-    may bring more by, and `check(name, thing)` refuses what does not belong here: what cannot be
-    called, without it. For a thing named by its place, "package.module:Class", `name` is None.
+    Args:
+        what: What a thing is called in messages.
+        group: The group of entry points by which installed packages add more.
+        check: Refuses what does not belong here, by its name (None for one that is named by its
+            import path, "package.module:Class"); without it, what cannot be called.
 
     >>> tools = Registry("tool", "latesum.no_such_group")
     >>> tools.add("hammer", print)
@@ -56,8 +58,8 @@ class Registry:
         self._known[name] = thing
 
     def names(self) -> list[str]:
-        """All names, those that packages bring last."""
-        return [*self._known, *(name for name in self._brought if name not in self._known)]
+        """All names; those of entry points come last."""
+        return [*self._known, *(name for name in self._entry_points if name not in self._known)]
 
     def loaded(self, name: str) -> Any:
         """The thing of this name if it is here already, without a look at packages, or None."""
@@ -67,45 +69,45 @@ class Registry:
         """The thing of this name, loaded if need be."""
         if isinstance(name, str) and name in self._known:
             return self._known[name]
-        place = isinstance(name, str) and ":" in name
-        found = str(name) if place else known_name(name, self.names(), self.what)
+        is_path = isinstance(name, str) and ":" in name
+        found = str(name) if is_path else known_name(name, self.names(), self.what)
         try:
-            if place:
+            if is_path:
                 module, _, path = found.partition(":")
                 thing = functools.reduce(getattr, path.split("."), importlib.import_module(module))
             else:
-                thing = self._brought[found].load()
+                thing = self._entry_points[found].load()
         except (ImportError, AttributeError, ValueError) as error:
-            whose = "" if place else f" of {_package(self._brought[found])}"
+            whose = "" if is_path else f" of {_package(self._entry_points[found])}"
             raise InvalidInput(
                 f"the {self.what} {found!r}{whose} cannot be loaded: {error}; a {self.what} of "
                 "your own is named package.module:Name, and Python must find that module."
             ) from error
-        self._check(None if place else found, thing)
+        self._check(None if is_path else found, thing)
         self._known[found] = thing
         return thing
 
     @functools.cached_property
-    def _brought(self) -> dict[str, Any]:
+    def _entry_points(self) -> dict[str, Any]:
         """The entry points of installed packages, read when a name is first missed."""
         from importlib.metadata import entry_points
 
-        brought: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         for entry in entry_points(group=self.group):
-            if entry.name in self._known or entry.name in brought:
+            if entry.name in self._known or entry.name in found:
                 raise InvalidInput(
                     f"{_package(entry)} brings a {self.what} {entry.name!r}, and there is one of "
                     "that name already; remove the package, or give its entry point another name."
                 )
-            brought[entry.name] = entry
-        return brought
+            found[entry.name] = entry
+        return found
 
 
 def _same(known: Any, thing: Any) -> bool:
     """Whether this is one thing, or one that was defined again, as a notebook's cells do."""
     name = getattr(thing, "__qualname__", "<no name>")
-    place = getattr(known, "__module__", None), getattr(known, "__qualname__", None)
-    return known is thing or ("<" not in name and place == (thing.__module__, name))
+    origin = getattr(known, "__module__", None), getattr(known, "__qualname__", None)
+    return known is thing or ("<" not in name and origin == (thing.__module__, name))
 
 
 def _package(entry: Any) -> str:
@@ -173,9 +175,9 @@ def split_list(text: str) -> list[str]:
     ['odaaf', 'odaaf-b(mean_delay=20, delay_bound=60)']
     """
     parts, depth, start = [], 0, 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")
         if letter == "," and depth == 0:
-            parts.append(text[start:place])
-            start = place + 1
+            parts.append(text[start:index])
+            start = index + 1
     return [part.strip() for part in [*parts, text[start:]] if part.strip()]

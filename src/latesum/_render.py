@@ -103,22 +103,22 @@ class TextTable:
         """The same without as many of the `spare` columns, first ones first, as are too wide."""
         kept, left_out = list(range(len(self.columns))), []
         for heading in spare:
-            if sum(self._widths[place] + 2 for place in kept) <= width:
+            if sum(self._widths[index] + 2 for index in kept) <= width:
                 break
-            kept = [place for place in kept if self.columns[place] != heading]
+            kept = [index for index in kept if self.columns[index] != heading]
             left_out.append(heading)
         if not left_out:
             return self
         note = f"No room for: {', '.join(left_out)}."
-        columns = [self.columns[place] for place in kept]
-        rows = [tuple(row[place] for place in kept) for row in self.rows]
+        columns = [self.columns[index] for index in kept]
+        rows = [tuple(row[index] for index in kept) for row in self.rows]
         caption = note if self.caption is None else f"{self.caption}\n{note}"
         return replace(self, columns=columns, rows=rows, caption=caption)
 
     @property
     def _widths(self) -> list[int]:
         grid = [tuple(self.columns), *self.rows]
-        return [max(_cells(row[place]) for row in grid) for place in range(len(self.columns))]
+        return [max(_cells(row[index]) for row in grid) for index in range(len(self.columns))]
 
     def __str__(self) -> str:
         widths = self._widths
@@ -285,7 +285,7 @@ def _environment() -> Any:
 
 
 def read(file: str) -> str:
-    """A text file that belongs to latesum, by its place within it."""
+    """A text file that belongs to latesum, by its path within the package."""
     return (resources.files("latesum") / file).read_text(encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 
     LatesumError
     ├── InvalidInput (a ValueError)        what was passed cannot be used; says what would be right
-    │   ├── BadRows                        several rows; `problems` has the place of each
+    │   ├── BadRows                        several rows; `problems` has the index of each
     │   ├── BadFile                        a file of totals; `problems` names each bad place
     │   ├── Conflicting                    another value for a bucket whose value is final
     │   ├── UnknownBucket                  a record for a bucket without a decision
@@ -86,7 +86,7 @@ class BadRows(InvalidInput):
     """Rows cannot be used; the first of the problems is the message.
 
     Args:
-        problems: The place of each bad row, from 0, and what is wrong with it.
+        problems: The index of each bad row, and what is wrong with it.
     """
 
     def __init__(self, problems: list[tuple[int, InvalidInput]]) -> None:

@@ -35,9 +35,9 @@ def _package(folder, name, entries):
 def unread(monkeypatch):
     """Entry points are read once per process; here they are read again, and forgotten."""
     monkeypatch.setattr(DELAYS, "_known", dict(DELAYS._known))
-    DELAYS.__dict__.pop("_brought", None)
+    DELAYS.__dict__.pop("_entry_points", None)
     yield
-    DELAYS.__dict__.pop("_brought", None)
+    DELAYS.__dict__.pop("_entry_points", None)
 
 
 @pytest.mark.usefixtures("unread")

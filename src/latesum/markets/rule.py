@@ -212,9 +212,9 @@ def swept(panel: Panel, config: MarketConfig, number: int) -> list[int]:
     regions, tried = len(config.regions), unknown_options(panel, config)
     order = np.random.default_rng([config.seed, _ORDER]).permutation(len(config.options))
     order = order[np.isin(order, tried)]
-    places = np.empty(regions, dtype=np.int64)
-    places[np.argsort(-_sizes(panel), kind="stable")] = np.arange(regions)
-    return [int(order[(place + number * regions) % len(order)]) for place in places]
+    ranks = np.empty(regions, dtype=np.int64)
+    ranks[np.argsort(-_sizes(panel), kind="stable")] = np.arange(regions)
+    return [int(order[(rank + number * regions) % len(order)]) for rank in ranks]
 
 
 def _sizes(panel: Panel) -> Floats:
@@ -342,8 +342,8 @@ def _allowed(config: MarketConfig, barred: Mapping[str, Collection[str]]) -> NDA
             rows = config.regions.index(known_name(region, config.regions, "region"))
         for option in options:
             result[rows, config.options.index(known_name(option, config.options, "option"))] = False
-    for place, region in enumerate(config.regions):
-        if not result[place].any():
+    for index, region in enumerate(config.regions):
+        if not result[index].any():
             where = f"region {region!r}" if region else "the market"
             raise InvalidInput(f"all options of {where} are barred; leave at least one.")
     return result

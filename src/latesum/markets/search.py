@@ -73,17 +73,17 @@ def learned(panel: Panel, config: MarketConfig) -> tuple[Hyperparameters, tuple[
     times = _search_times(panel.known.tobytes(), panel.first)
     digests = _digests(panel, config, times)
     hyper, by, first = defaults(panel, config), explanations(config), 0
-    for place in range(len(times) - 1, -1, -1):
-        if (known := _MEMORY.get(digests[place])) is not None:
-            _MEMORY.move_to_end(digests[place])
-            (hyper, by), first = known, place + 1
+    for index in range(len(times) - 1, -1, -1):
+        if (known := _MEMORY.get(digests[index])) is not None:
+            _MEMORY.move_to_end(digests[index])
+            (hyper, by), first = known, index + 1
             break
-    for place in range(first, len(times)):
-        part = panel.until(times[place])
-        if place == 0:
+    for index in range(first, len(times)):
+        part = panel.until(times[index])
+        if index == 0:
             hyper = defaults(part, config)
-        hyper, by = _searched(part, config, hyper, by, _FIRST_ROUNDS if place == 0 else 1)
-        _MEMORY[digests[place]] = hyper, by
+        hyper, by = _searched(part, config, hyper, by, _FIRST_ROUNDS if index == 0 else 1)
+        _MEMORY[digests[index]] = hyper, by
         if len(_MEMORY) > _REMEMBERED:
             _MEMORY.popitem(last=False)
     least = max(each.score for each in by) - _NEGLIGIBLE
@@ -106,9 +106,9 @@ def _search_times(known: bytes, first: int) -> tuple[int, ...]:
     """
     times: list[int] = []
     due, count = FIRST_SEARCH, 0
-    for place, is_known in enumerate(known):
+    for index, is_known in enumerate(known):
         count += is_known
-        end = first + place + 1
+        end = first + index + 1
         if end >= 0 and count >= due:
             times.append(end)
             due = count + max(SEARCH_EVERY, math.ceil(_SHARE_MORE * count))

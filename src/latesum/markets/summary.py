@@ -199,7 +199,7 @@ def effects_of(
     """The options against the status quo, in a region or over all of them by size.
 
     Args:
-        region: Its place; None for all.
+        region: Its index; None for all.
     """
     mean, covariance = found.effects(region)
     covariance = covariance * widening(config) ** 2
@@ -212,15 +212,15 @@ def effects_of(
     draws = mean + widening(config) * (found.draws(rng, _EFFECT_DRAWS, region) - mean)
     chances = np.bincount(np.argmax(draws, axis=1), minlength=len(mean)) / _EFFECT_DRAWS
     result = []
-    for place, option in enumerate(config.options):
+    for index, option in enumerate(config.options):
         low90, high90, low95, high95 = (
             math.expm1(
-                difference[place] + side * NormalDist().inv_cdf((1 + level) / 2) * sds[place]
+                difference[index] + side * NormalDist().inv_cdf((1 + level) / 2) * sds[index]
             )
             for level in (0.9, 0.95)
             for side in (-1, 1)
         )
-        effect, chance = math.expm1(difference[place]), float(chances[place])
+        effect, chance = math.expm1(difference[index]), float(chances[index])
         result.append(Effect(option, effect, low90, high90, low95, high95, chance))
     return tuple(result)
 

@@ -218,7 +218,7 @@ class MarketWorld:
         ]
         drawing, self._sales, reporting = (np.random.default_rng(child) for child in children)
         self._open = math.ceil(_OPEN_BEFORE * law.delay * max(1.0, law.best_later, law.worst_later))
-        self._start = self._open + law.history  # the place of bucket 0
+        self._start = self._open + law.history  # the index of bucket 0
         self._length = self._start + law.buckets
         self._draw(drawing)
         self._draw_reports(reporting)
@@ -228,10 +228,10 @@ class MarketWorld:
         self._shown = np.zeros(shape, dtype=np.int64)
         self._exposed = np.zeros((law.regions, law.options))
         self._played = 0
-        for place in range(self._start):
+        for index in range(self._start):
             if law.before != "nothing":
                 factor = 0.8 if law.before == "other" else 1.0
-                self._sell(place, np.zeros(law.regions, dtype=np.int64), factor)
+                self._sell(index, np.zeros(law.regions, dtype=np.int64), factor)
 
     # What policies see.
 
@@ -281,10 +281,10 @@ class MarketWorld:
 
         Novelty and spill-over are left out.
         """
-        place = self._start + bucket
+        index = self._start + bucket
         share = self.law.background
         effect = np.exp(self._effects)
-        result: Floats = self._base[place][:, None] * ((1 - share) * effect + share)
+        result: Floats = self._base[index][:, None] * ((1 - share) * effect + share)
         return result
 
     @property
@@ -337,15 +337,15 @@ class MarketWorld:
             * np.exp(traffic[day][:, None] + law.traffic_noise * rng.standard_normal((n, regions)))
         )
         if law.holiday:
-            places = self._start + np.array(self.holidays)
-            level[places] += math.log1p(law.holiday)
+            indices = self._start + np.array(self.holidays)
+            level[indices] += math.log1p(law.holiday)
         rate = law.sales / law.visitors
         self._base = visits * rate * np.exp(level)
         if law.demand is not None:
             given: Demand = DEMANDS.find(law.demand)(rng, n, regions)
             self._base = law.sales * given.values / given.values.sum(axis=1).mean()
-            places = np.flatnonzero(given.holidays)
-            self._holidays = tuple((places[places >= self._open] - self._start).tolist())
+            indices = np.flatnonzero(given.holidays)
+            self._holidays = tuple((indices[indices >= self._open] - self._start).tolist())
             visits = self._base / rate
         if law.rounds == "constant":
             visits = np.tile(visits[: self._start or None].mean(axis=0), (n, 1))
@@ -359,11 +359,11 @@ class MarketWorld:
         self._never = rng.random(shape) < law.missing
         self._first_report = _FIRST_SHARE * np.exp(0.03 * rng.standard_normal(shape))
 
-    def _sell(self, place: int, options: Integers, factor: float) -> None:
+    def _sell(self, index: int, options: Integers, factor: float) -> None:
         """Draw the sales of a bucket, and when they arrive."""
         law, rng = self.law, self._sales
         regions = np.arange(law.regions)
-        self._shown[place] = options
+        self._shown[index] = options
         effect = self._effects[regions, options]
         if law.novelty:
             faded = 0.5 ** (self._exposed[regions, options] / _NOVELTY_HALVES)
@@ -373,13 +373,13 @@ class MarketWorld:
         if law.spill and law.regions > 1:
             others = (sold.sum() - sold) / (law.regions - 1)
             sold = (1 - law.spill) * sold + law.spill * others
-        mean = factor * self._base[place] * ((1 - law.background) * sold + law.background)
+        mean = factor * self._base[index] * ((1 - law.background) * sold + law.background)
         if law.overdispersion:
             mean = rng.gamma(mean / law.overdispersion, law.overdispersion)
         counts = rng.poisson(mean)
         where = np.repeat(regions, counts)
         wait = self._waits(np.repeat(self._delays[options], counts))
-        arrival = place + np.floor(rng.random(len(where)) + wait).astype(np.int64)
+        arrival = index + np.floor(rng.random(len(where)) + wait).astype(np.int64)
         inside = arrival < self._length
         at = arrival[inside] * law.regions + where[inside]
         worth = None
@@ -390,7 +390,7 @@ class MarketWorld:
         found = found.reshape(self._length, law.regions)
         self._arrived += found
         if self._by_decision is not None:
-            self._by_decision[place] = found
+            self._by_decision[index] = found
 
     def _waits(self, means: Floats) -> Floats:
         rng, shape = self._sales, self.law.shape
