@@ -99,7 +99,7 @@ def described(openapi):
 def description():
     """The OpenAPI description of this version."""
     from latesum.service.app import create_app
-    from latesum.service.routes.operations import describe
+    from latesum.service.routes.admin import describe
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "empty.db")

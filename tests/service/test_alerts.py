@@ -18,8 +18,15 @@ from latesum.campaigns import Campaign, Store
 from latesum.campaigns.health import Finding
 from latesum.campaigns.view import Status
 from latesum.service import Configuration, webhooks
-from latesum.service.monitor import Delivered, Monitor, message
-from latesum.service.webhooks import Poster, Webhooks, check_address, resolve
+from latesum.service.webhooks import (
+    Delivered,
+    Monitor,
+    Poster,
+    Webhooks,
+    check_address,
+    message,
+    resolve,
+)
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"),)
 

@@ -5,6 +5,7 @@ from service_settings import SETTINGS
 from sqlalchemy import event
 
 from latesum.campaigns import Store
+from latesum.campaigns.store import failure_text
 from latesum.service import Configuration
 from latesum.service.app import create_app
 
@@ -36,7 +37,7 @@ def test_a_damaged_store(service):
         written.write(whole)
     for sentence in refusals(service.as_("operate")):
         assert "damaged" in sentence
-        assert "backup" in sentence
+        assert "go back to a copy" in sentence
     login = service.stranger.post("/login", data={"token": "latesum_other"})
     assert (login.status_code, "damaged" in login.json()["error"]) == (503, True)
 
@@ -65,7 +66,7 @@ def test_a_full_disk(service):
         answer = client.post(f"/v1/campaigns/banner/actions/{act}", json={"reason": "x" * 900})
         if answer.status_code == 503:
             break
-    assert "no space left" in answer.json()["error"]
+    assert "The disk is full" in answer.json()["error"]
     assert client.get("/v1/campaigns/banner/history").status_code == 200
 
 
@@ -96,16 +97,14 @@ def test_a_service_of_a_store_that_can_only_be_read(service, clock):
     ("said", "sentence"),
     [
         ("database is locked", "busy"),
-        ("disk I/O error", "disk fails"),
-        ("connection to server at 'db' failed", "cannot be reached"),
-        ("could not extend file: No space left on device", "no space left"),
+        ("disk I/O error", "The disk fails"),
+        ("connection to server at 'db' failed", "cannot be used"),
+        ("could not extend file: No space left on device", "The disk is full"),
         ("cannot execute UPDATE in a read-only transaction", "read-only"),
     ],
 )
 def test_what_databases_say_has_a_sentence(said, sentence):
-    from latesum.service.errors import store_text
-
-    assert sentence in store_text(RuntimeError(said))
+    assert sentence in failure_text(RuntimeError(said))
 
 
 def test_no_refusal_speaks_of_the_library_that_found_it(service):

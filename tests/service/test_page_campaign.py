@@ -297,8 +297,8 @@ def test_every_act(visitor, site):
     assert all("teal" in each for each in found)
     visitor.goto("/campaigns/acts")
     with page.expect_download() as download:
-        page.click("text=Decisions as CSV")
-    assert download.value.suggested_filename == "acts-decisions.csv"
+        page.click("text=Buckets as CSV")
+    assert download.value.suggested_filename == "acts-buckets.csv"
     page.click("details.more summary")
     page.click("[data-action=delete]")
     page.fill("#new-option", "act")

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 
 import pyarrow.parquet as pq
 import pytest
@@ -45,38 +44,6 @@ def test_the_option_of_a_bucket_that_has_ended_is_not_kept(operator, campaign):
     assert first.headers["cache-control"] == "private, no-cache"
 
 
-def test_a_record_is_set_and_not_added(operator, campaign):
-    operator.get(f"{campaign}/option?bucket=1")
-    said = {"rounds": 1000, "total": 300}
-    verdicts = [
-        operator.put(f"{campaign}/buckets/1", json=body).json()["verdict"]
-        for body in (said, said, {"total": 310}, {"total": 310, "status": "final"})
-    ]
-    assert verdicts[:3] == ["new", "same", "revised"]
-    refused = operator.put(f"{campaign}/buckets/1", json=said)
-    assert refused.status_code == 409
-    assert "final" in refused.json()["error"]
-    corrected = operator.put(f"{campaign}/buckets/1", json={**said, "overwrite_final": True})
-    assert corrected.json()["verdict"] == "revised"
-
-
-def test_a_total_of_the_evening_is_marked_as_early_and_used_once_its_day_is_over(
-    operator, daily, clock
-):
-    operator.get(f"{daily}/option")
-    clock.pass_by(hours=13)
-    said = operator.put(f"{daily}/buckets/2026-03-02", json={"rounds": 1000, "total": 300}).json()
-    assert (said["verdict"], said["marks"]) == ("new", ["early"])
-    assert "counts once it has" in said["note"]
-    clock.pass_by(hours=12)
-    row = operator.get(f"{daily}/status").json()["timeline"][0]
-    assert (row["state"], row["early"], row["used_total"]) == ("known", True, 300)
-    assert "known, recorded early" in operator.get("/campaigns/daily").text
-    decided, recorded = operator.get(f"{daily}/history").json()["events"]
-    assert decided["body"]["number"] == 1
-    assert "early: the day had not ended" in recorded["sentence"]
-
-
 def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, clock):
     def looks():
         line = operator.get("/v1/campaigns").json()["campaigns"][0]
@@ -90,6 +57,10 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, cloc
         clock.pass_by(days=1)
     in_list, in_status, warnings, pages = looks()
     assert in_list == in_status == warnings[0]
+    figure = 'latesum_campaign_health{campaign="daily",code="learns nothing",level="alarm"} 1.0'
+    figures = operator.get("/metrics").text
+    assert figure in figures
+    assert "latesum_store_up 1.0" in figures
     assert "no total has become usable yet, after 4 days" in in_list
     for page in pages:
         assert '<p class="alarm">Nothing is being learned' in page
@@ -107,11 +78,8 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, cloc
     [
         ("99", {"total": 3}, 404, "2026-05-10 is in the future"),
         ("1", {"rounds": -1}, 422, "rounds"),
-        ("1", {"rounds": 10, "total": 11}, 422, "more than 10 visitors can bring"),
         ("1", {}, 422, "nothing to record"),
         ("1", {"totl": 3}, 422, "totl"),
-        ("1", {"shown": "green"}, 422, "there is no option 'green'"),
-        ("tomorrow", {"total": 3}, 422, "not a date that can be read"),
         ("99999999999999999999", {"total": 3}, 422, ""),
     ],
 )
@@ -203,17 +171,6 @@ def test_acts_are_done_once_under_one_key(operator, campaign):
     ]
 
 
-def test_acts_need_a_reason_and_a_known_option(operator, campaign):
-    assert operator.post(f"{campaign}/actions/pause", json={"reason": "  "}).status_code == 422
-    assert (
-        operator.post(
-            f"{campaign}/actions/remove-option", json={"reason": "x", "option": "?"}
-        ).status_code
-        == 422
-    )
-    assert operator.post(f"{campaign}/actions/resume", json={"reason": "x"}).status_code == 409
-
-
 def test_looking(operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
     operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
@@ -269,9 +226,6 @@ def test_a_store_that_fails_is_503(service, operator, campaign, monkeypatch):
 def test_an_error_of_ours_is_a_500_without_details(
     service, operator, campaign, monkeypatch, caplog
 ):
-    monkeypatch.setattr("latesum.campaigns.campaign.Campaign.explain", lambda *_: 1 / 0)
-    answer = operator.get(f"{campaign}/explanation")
-    assert answer.status_code in (422, 500)
     monkeypatch.setattr("latesum.campaigns.campaign.Campaign.explain", lambda *_: [][0])
     answer = operator.get(f"{campaign}/explanation")
     assert answer.status_code == 500
@@ -281,27 +235,11 @@ def test_an_error_of_ours_is_a_500_without_details(
     }
 
 
-def test_answers_are_as_described(operator, campaign):
-    described = operator.get("/v1/openapi.json").json()
-    assert json.dumps(described)
-    assert described["security"] == [{"token": []}]
-    for path, operations in described["paths"].items():
-        for operation in operations.values():
-            if path != "/livez":
-                assert {"401", "403", "413", "429"} <= set(operation["responses"])
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
         {"options": ["A"]},
-        {"every": "month"},
-        {"expected_rounds": 0},
-        {"expected_rounds": "1000"},
         {"policy": "odaff"},
-        {"completeness": "soon"},
-        {"range": [1, 1]},
-        {"time_basis": None},
         {"zon": "UTC"},
         {"parameters": {"horizon": 90_000}},
     ],
@@ -319,6 +257,10 @@ def test_settings_are_refused_in_the_words_of_the_library(operator, wrong):
 
 def test_the_description_shows_the_settings_and_the_vocabulary(operator):
     described = operator.get("/v1/openapi.json").json()
+    assert described["security"] == [{"token": []}]
+    for path, operations in described["paths"].items():
+        for operation in operations.values():
+            assert path == "/livez" or {"401", "403", "413", "429"} <= set(operation["responses"])
     body = described["paths"]["/v1/campaigns/{campaign}"]["put"]["requestBody"]
     schema = body["content"]["application/json"]["schema"]
     assert "name" not in schema["properties"]
@@ -329,88 +271,29 @@ def test_the_description_shows_the_settings_and_the_vocabulary(operator):
     assert option["source"]["enum"][0] == "policy"
 
 
-def test_what_ran_before_is_a_part_of_the_settings(operator, campaign):
-    assert "nothing ran before the start" in operator.get(campaign).json()["note"]
-    told = {**SETTINGS, "status_quo": "none"}
-    answer = operator.put("/v1/campaigns/fresh", json=told).json()
-    assert answer["note"] is None
-    history = [{"bucket": 0, "rounds": 10, "total": 3}]
-    refused = operator.put(
-        "/v1/campaigns/past", json={**SETTINGS, "status_quo": "red", "history": history}
-    )
-    assert refused.status_code == 422
-    assert "cannot use what was played before" in refused.json()["error"]
-
-
-def test_a_campaign_is_changed_over_http(operator, campaign):
+def test_a_campaign_is_changed_and_deleted_over_http(operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
 
     def act(kind, **body):
         return operator.post(f"{campaign}/actions/{kind}", json={"reason": "a test", **body})
 
-    refused = act("add-option", option="green")
-    assert refused.status_code == 409
-    assert "odaaf cannot take in an option while it runs; unmix, flow" in refused.json()["error"]
+    assert act("resume").status_code == 409
+    assert act("pause", reason="  ").status_code == 422
+    assert act("remove-option", option="?").status_code == 422
     changed = act("change", config={"policy": "flow", "parameters": {"horizon": 80_000}})
     assert changed.status_code == 200
-    added = act("add-option", option="green").json()
-    assert added["note"].endswith("green.")
-    assert act("rename-option", option="green", name="vert").status_code == 200
-    config = operator.get(campaign).json()["config"]
-    assert config["options"][-1] == "vert"
-    assert (config["policy"], config["parameters"]["horizon"]) == ("flow", 80_000)
     for wrong in ({"every": "hour"}, {}, {"align": "month"}, {"reason": "x"}, {"parameters": 3}):
-        answer = act("change", config=wrong)
-        assert answer.status_code == 422, wrong
-    assert act("remove-option", option="vert").status_code == 200
-    assert act("restore-option", option="vert").status_code == 200
-    assert act("restore-option", option="vert").status_code == 409
-    act("pin", option="vert", buckets=3)
-    assert act("pause").json()["note"].startswith("The pin to vert goes on, for 3 more")
-    assert act("resume").json()["state"] == "pinned"
-    assert act("unpin").json()["state"] == "running"
-    history = operator.get(f"{campaign}/history").json()["events"]
-    assert any("renamed green to vert" in event["sentence"] for event in history)
-    assert act("finish", option="vert").json()["state"] == "finished"
+        assert act("change", config=wrong).status_code == 422, wrong
+    assert act("add-option", option="green").json()["note"].endswith("green.")
+    assert act("rename-option", option="green", name="vert").status_code == 200
+    found = operator.get(campaign).json()
+    assert "nothing ran before the start" in found["note"]
+    assert (found["config"]["options"][-1], found["config"]["policy"]) == ("vert", "flow")
     assert act("archive").json()["state"] == "archived"
     assert operator.get("/v1/campaigns").json()["campaigns"] == []
-    assert act("reopen").json()["state"] == "running"
     assert act("delete", name="baner").status_code == 422
-    assert act("delete", name="banner").json()["done"]
+    assert act("delete", name="banner").json()["state"] is None
     gone = operator.get(f"{campaign}/status")
-    assert gone.status_code == 404
-    assert "was deleted on" in gone.json()["error"]
-    assert operator.put(campaign, json=SETTINGS).status_code == 409
-
-
-def test_health_is_in_the_list_and_in_the_figures(operator, daily, clock):
-    for _ in range(6):
-        operator.get(f"{daily}/option")
-        clock.pass_by(days=1)
-    line = operator.get("/v1/campaigns").json()["campaigns"][0]
-    assert (line["health"][0]["code"], line["health"][0]["level"]) == ("learns nothing", "alarm")
-    assert line["health"][0]["sentence"] == line["alarm"]
-    figures = operator.get("/metrics").text
-    name = line["name"]
-    wanted = f'latesum_campaign_health{{campaign="{name}",code="learns nothing",level="alarm"}} 1.0'
-    assert wanted in figures
-    assert "latesum_store_up 1.0" in figures
-
-
-def test_the_name_of_a_deleted_campaign_is_refused_in_a_sentence(operator):
-    """And not as that of an unknown campaign, which is no answer to someone who sets one up."""
-    assert operator.put("/v1/campaigns/0", json=SETTINGS).status_code == 201
-    gone = {"name": "0", "reason": "a try"}
-    assert operator.post("/v1/campaigns/0/actions/delete", json=gone).status_code == 200
-    again = operator.put("/v1/campaigns/0", json={**SETTINGS, "expected_rounds": 7})
-    assert again.status_code == 409
-    assert "choose another name" in again.json()["error"]
-
-
-def test_the_page_has_words_for_purposes_and_no_refusal_has_those_of_a_library(operator, campaign):
-    operator.get(f"{campaign}/option?bucket=1")
-    page = operator.get("/campaigns/banner").text
-    assert '<td class="place">to learn</td>' in page
-    headers = {"Content-Type": "application/json"}
-    refused = operator.put("/v1/campaigns/x", content='{"options": ["a", "b"', headers=headers)
-    assert refused.json()["error"] == "the body is not JSON: it goes wrong at character 21."
+    assert (gone.status_code, "was deleted on" in gone.json()["error"]) == (404, True)
+    again = operator.put(campaign, json={**SETTINGS, "expected_rounds": 7})
+    assert (again.status_code, "choose another name" in again.json()["error"]) == (409, True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -55,6 +56,27 @@ _LOG_AFTER = (
 )
 #: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
 _FULL_DISK = 100_000
+#: What to do about a failing database, by what it says of itself.
+_FAILURES = {
+    " full|no space": "The disk is full: make room there. What was acknowledged is kept.",
+    "malformed|not a database|corrupt|invalid page": "The store is damaged: go back to a copy of "
+    "it, or to what `latesum campaign export --all` wrote (`latesum campaign restore`).",
+    "readonly|read-only|permission denied|unable to open": "It is read-only, gone, or not for this "
+    "user: can files be made in its folder? Otherwise choose another store.",
+    "disk i/o error|input/output error": "The disk fails: look at it and try again.",
+    "locked|busy|queuepool": "It is busy just now; try again.",
+    "": "It cannot be used just now; try again.",
+}
+
+
+def failure_text(error: object) -> str:
+    """What to do about a database that fails, in a sentence.
+
+    >>> failure_text("database is locked")
+    'It is busy just now; try again.'
+    """
+    said = str(getattr(error, "orig", None) or error).lower()
+    return next(text for words, text in _FAILURES.items() if re.search(words, said))
 
 
 class Stored(NamedTuple):
@@ -124,18 +146,9 @@ class Store:
 
     def failure(self, error: DBAPIError) -> str:
         """What the database says is wrong, and what to do about it, in sentences."""
-        said = str(error.orig).strip().split("\n")[0].rstrip(".")
-        free = self.free_bytes()
-        if "is full" in said or ("disk I/O" in said and free is not None and free < _FULL_DISK):
-            return f"{said}. The disk is full: make room there. What was acknowledged is kept."
-        if "malformed" in said or "not a database" in said:
-            return (
-                f"{said}. The file is damaged: go back to a copy of it, or to what "
-                "`latesum campaign export --all` wrote (`latesum campaign restore`)."
-            )
-        if "unable to open" in said:
-            return f"{said}. Can files be made in its folder? Otherwise choose another --store."
-        return f"{said}."
+        said, free = str(error.orig).strip().split("\n")[0].rstrip("."), self.free_bytes()
+        is_full = "disk I/O" in said and free is not None and free < _FULL_DISK
+        return f"{said}. {failure_text('disk is full' if is_full else said)}"
 
     def close(self) -> None:
         """Let go of all connections."""

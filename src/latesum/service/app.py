@@ -12,31 +12,38 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from sqlalchemy.exc import DBAPIError, TimeoutError
+from starlette.exceptions import HTTPException
 
+from latesum._checks import InvalidInput
 from latesum.campaigns.store import Store
+from latesum.errors import MAX_PROBLEMS, MissingExtra, UnknownCampaign
 from latesum.service.auth import AuthMiddleware
 from latesum.service.cache import CampaignCache, Workers
 from latesum.service.configuration import Configuration, read_networks
-from latesum.service.errors import set_up_errors
+from latesum.service.errors import Refused, problem_text, refusal_of
 from latesum.service.forecasts import Forecasts
 from latesum.service.jobs import Jobs
-from latesum.service.logs import log
-from latesum.service.metrics import Metrics
-from latesum.service.monitor import Monitor
-from latesum.service.routes import admin, campaigns, operations, page, plans, totals
+from latesum.service.logs import Metrics, log
+from latesum.service.routes import admin, campaigns, page, plans
 from latesum.service.tokens import Sessions, Tokens
-from latesum.service.webhooks import Poster, Webhooks
+from latesum.service.webhooks import Monitor, Poster, Webhooks
 
+_PLAIN = {
+    400: "the body cannot be read: it must be JSON in UTF-8.",
+    404: "there is nothing at this address.",
+    405: "this address does not take that method.",
+}
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (
     campaigns.router,
-    totals.router,
     campaigns.actions,
     plans.router,
     admin.router,
-    operations.router,
+    admin.operations,
     page.router,
 )
 _ABOUT = """Which option to show, decided from totals that arrive late.
@@ -84,7 +91,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     for router in ROUTERS:
         # As they are: included, each would be built once more for every application.
         app.router.routes.extend(router.routes)
-    set_up_errors(app, _methods_of, page.missing_page)
+    _set_up_errors(app)
     app.state.sessions = sessions = Sessions(store)
     app.add_middleware(
         AuthMiddleware,
@@ -94,6 +101,33 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         configuration=configuration,
     )
     return app
+
+
+def _set_up_errors(app: FastAPI) -> None:
+    """Give every error of the app its answer."""
+
+    @app.exception_handler(Refused)
+    @app.exception_handler(InvalidInput)
+    @app.exception_handler(OverflowError)
+    @app.exception_handler(MissingExtra)
+    @app.exception_handler(DBAPIError)
+    @app.exception_handler(TimeoutError)
+    async def known(request: Request, error: Exception) -> Response:
+        if isinstance(error, UnknownCampaign) and request.scope["path"].startswith("/campaigns/"):
+            return page.missing_page(request, error)
+        return refusal_of(error).answer()
+
+    @app.exception_handler(RequestValidationError)
+    async def not_valid(_: Request, error: RequestValidationError) -> Response:
+        details = [problem_text(each) for each in error.errors()[:MAX_PROBLEMS]]
+        return Refused(422, details[0], details).answer()
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> Response:
+        refused = Refused(error.status_code, _PLAIN.get(error.status_code, str(error.detail)))
+        if error.status_code == 405:
+            refused.headers["allow"] = ", ".join(sorted(_methods_of(request.scope["path"])))
+        return refused.answer()
 
 
 def _methods_of(path: str) -> set[str]:

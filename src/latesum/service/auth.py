@@ -42,10 +42,9 @@ SECURE_COOKIE = "__Host-latesum"
 #: Our page sends it. Other sites cannot set it, so an action by cookie that has it was meant.
 PAGE_HEADER = "x-latesum-page"
 OPEN = ("/livez",)
-#: Requests that are worked on at once, those whose token is looked up, and seconds for which more
-#: wait before they are refused: to refuse at once would invite all of them again.
-MAX_REQUESTS, _MAX_LOOKUPS = 256, 8
-_MAX_WAIT = 1.0
+#: Requests that are worked on at once, and seconds for which more wait before they are refused: to
+#: refuse at once would invite all of them again.
+MAX_REQUESTS, _MAX_WAIT = 256, 1.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
 #: Bodies, in bytes: of a login, of a request that needs none, and of one that is no upload, which
 #: is checked in the loop that answers all requests.
@@ -114,18 +113,12 @@ class AuthMiddleware:
         self._refusal_lines = RateLimit(_MAX_REFUSAL_LINES)
         self._unlogged = 0
         self._working = asyncio.Semaphore(MAX_REQUESTS)
-        self._looking_up = asyncio.Semaphore(_MAX_LOOKUPS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or not."""
-        if scope["type"] == "lifespan":
+        """Let a request pass, or not. (The server takes no web sockets.)"""
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._request(scope, receive, send)
-        else:  # there are no web sockets here
-            await send({"type": "websocket.close", "code": 1008})
-
-    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+            return
         began = time.perf_counter()
         scope["request_id"] = request_id = secrets.token_hex(6)
         status, admitted = 0, False
@@ -173,7 +166,7 @@ class AuthMiddleware:
         find = self._sessions.find if by_cookie else self._tokens.find
         token = None
         if secret is not None:
-            async with _turn(self._looking_up):
+            async with _turn(self._working):
                 token = await self._workers.run(self._workers.tokens, find, secret)
         if token is None:
             asking = self._ask_for_token(scope, headers, had_secret=secret is not None)
@@ -229,7 +222,9 @@ class AuthMiddleware:
     def _keep_log(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
         method, token = scope["method"], scope.get("token")
-        self._workers.metrics.request(method, route, status, seconds)
+        metrics = self._workers.metrics
+        metrics.requests.labels(method, route, str(status)).inc()
+        metrics.seconds.labels(route).observe(seconds)
         # Reading goes on all day: of that only what failed is of interest.
         level = logging.DEBUG if method in _SAFE and status < 400 else logging.INFO
         if status in _REFUSALS and self._refusal_lines.wait(""):
@@ -310,25 +305,17 @@ async def _read_body(receive: Receive, headers: Headers, largest: int, seconds: 
     A client that leaves in the middle has not sent a shorter body: a part of a file is a file with
     other values.
     """
-    too_large = Refused(
-        413, f"the body is larger than {largest:,} bytes; send it in parts.", connection="close"
-    )
     length = headers.get("content-length", "0")
-    if length.isdigit() and int(length) > largest:
-        raise too_large
-    parts, size = [], 0
+    too_large = length.isdigit() and int(length) > largest
+    body, more = bytearray(), True
     try:
         async with asyncio.timeout(seconds):
-            while True:
+            while more and not too_large:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise ClientLeft
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > largest:
-                    raise too_large
-                if not message.get("more_body", False):
-                    return b"".join(parts)
+                body += message.get("body", b"")
+                too_large, more = len(body) > largest, message.get("more_body", False)
     except TimeoutError:
         # The server closes the connection only if it has let go of the body before the answer.
         await asyncio.sleep(_LET_GO)
@@ -337,6 +324,11 @@ async def _read_body(receive: Receive, headers: Headers, largest: int, seconds: 
             f"the body took longer than {seconds:g} s; send it faster, or in parts.",
             connection="close",
         ) from None
+    if too_large:
+        raise Refused(
+            413, f"the body is larger than {largest:,} bytes; send it in parts.", connection="close"
+        )
+    return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

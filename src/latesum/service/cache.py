@@ -28,8 +28,7 @@ from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
 from latesum.service.errors import Refused
 from latesum.service.jobs import Jobs
-from latesum.service.logs import LOGGER
-from latesum.service.metrics import Metrics
+from latesum.service.logs import LOGGER, Metrics
 
 T = TypeVar("T")
 #: How long a status may be shown while nothing is written to the log, in seconds.

@@ -8,16 +8,12 @@ an answer is lost the client asks again, and nothing is counted twice.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import random
 import re
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -30,13 +26,14 @@ from latesum.errors import ServiceError, Unreachable
 if TYPE_CHECKING:
     import httpx
 
-    _Answer = tuple[dict[str, Any], httpx.Headers]
-
 #: The token, unless it is handed over; never an argument of a command, which others can see.
 TOKEN_VARIABLE = "LATESUM_TOKEN"
+#: Statuses of a service that is busy or starts again.
+_ASK_AGAIN = (429, 502, 503, 504)
 _MAX_PAUSE = 10.0
-#: Seconds after which a fallback is used, and for which the service is then not asked again.
-_FALLBACK_AFTER = 0.8
+#: Where there is a fallback: seconds to connect and to wait for an answer, each, and seconds for
+#: which the service is not asked again after it gave none.
+_FALLBACK_AFTER = 0.4
 _DOWN_FOR = 1.0
 #: Seconds for which an idle connection is kept; the service closes one after five.
 _KEPT_OPEN = 3.0
@@ -110,8 +107,8 @@ class Client:
             bucket: A number, date or time; by default now.
             region: The region, in a campaign that has some.
             fallback: The option to show when the service does not answer as it should within a
-                second; for the next second it is then not asked again. A refusal, such as of a
-                token, is raised nevertheless.
+                second: it is asked once, and then not for a second. A refusal, such as of a token,
+                is raised nevertheless.
         """
         until, kept = self._kept.get((campaign, region), (0.0, {}))
         if bucket is None and time.monotonic() < until:
@@ -121,9 +118,11 @@ class Client:
             return declared
         asked = {"bucket": None if bucket is None else _text(bucket), "region": region}
         params = {name: value for name, value in asked.items() if value is not None}
-        send = self._send if fallback is None else self._send_in_time
+        once: dict[str, Any] = (
+            {} if fallback is None else {"attempts": 1, "timeout": _FALLBACK_AFTER}
+        )
         try:
-            found, headers = send("GET", _path(campaign, "option"), params=params)
+            found, headers = self._send("GET", _path(campaign, "option"), params=params, **once)
             if "option" not in found:
                 raise Unreachable(503, "another service has answered.", [])
         except ServiceError as error:
@@ -185,40 +184,18 @@ class Client:
         """
         return self._send(method, path, **sent)[0]
 
-    def _send_in_time(self, method: str, path: str, **sent: Any) -> _Answer:
-        """As `_send`, or `Unreachable` if there is no answer in time.
-
-        Timeouts of a request bound its parts, and finding the address of a name not at all; so it
-        is sent by a thread, which is left alone when it takes longer.
-        """
-        found: Future[_Answer] = Future()
-        seconds = _FALLBACK_AFTER
-
-        def send() -> None:
-            try:
-                end = time.monotonic() + seconds
-                found.set_result(self._send(method, path, end=end, timeout=seconds, **sent))
-            except BaseException as error:
-                found.set_exception(error)
-
-        threading.Thread(target=send, daemon=True).start()
-        try:
-            return found.result(seconds)
-        except FutureTimeout:
-            raise Unreachable(503, f"there was no answer within {seconds:g} s.", []) from None
-
-    def _send(self, method: str, path: str, *, end: float = math.inf, **sent: Any) -> _Answer:
+    def _send(
+        self, method: str, path: str, *, attempts: int | None = None, **sent: Any
+    ) -> tuple[dict[str, Any], httpx.Headers]:
         """What was answered, and its headers; asks again when an answer is lost."""
         if method == "POST":  # an action happens once under its key, however often it is sent
             sent["headers"] = {"Idempotency-Key": secrets.token_hex(16), **sent.get("headers", {})}
-        pause = 0.1
-        for attempt in range(self._attempts):
+        attempts = attempts or self._attempts
+        pause, last = 0.1, ""
+        for attempt in range(attempts):
             if attempt:
                 # Clients that were cut off together must not all come back at the same time.
-                wait = pause * random.uniform(0.5, 1.5)
-                if time.monotonic() + wait > end:
-                    break
-                self._sleep(wait)
+                self._sleep(pause * random.uniform(0.5, 1.5))
                 pause = min(2 * pause, _MAX_PAUSE)
             try:
                 answer = self._http.request(method, path, **sent)
@@ -228,11 +205,11 @@ class Client:
             found = _content(answer)
             if answer.is_success:
                 return found, answer.headers
-            if answer.status_code not in (429, 502, 503, 504):
+            if answer.status_code not in _ASK_AGAIN:
                 raise ServiceError(answer.status_code, found["error"], found["details"])
             last, asked = found["error"], answer.headers.get("retry-after", "")
             pause = max(pause, min(float(asked) if asked.isdigit() else 0.0, _MAX_PAUSE))
-        raise Unreachable(503, f"the service was asked {attempt + 1} times: {last}.", [])
+        raise Unreachable(503, f"the service was asked {attempts} times: {last}.", [])
 
 
 def _content(answer: httpx.Response) -> dict[str, Any]:
@@ -243,7 +220,7 @@ def _content(answer: httpx.Response) -> dict[str, Any]:
             return found
     said = f"{answer.status_code} with {answer.headers.get('content-type', 'no content')}"
     sentence = f"the address was answered with {said}, not by the service."
-    if answer.status_code in (429, 502, 503, 504):
+    if answer.status_code in _ASK_AGAIN:
         return {"error": sentence, "details": []}
     raise Unreachable(503, sentence, [])
 

@@ -1,4 +1,4 @@
-"""What a refused request gets: always the same shape, with a sentence for people.
+"""What is answered: JSON; to a refused request always the same shape, with a sentence for people.
 
 The libraries that find out what is wrong have words of their own, for programmers; people who send
 a request read what would be right.
@@ -6,20 +6,17 @@ a request read what would be right.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import json
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DBAPIError, TimeoutError
-from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from latesum._checks import InvalidInput, shortened
+from latesum.campaigns.store import failure_text
+from latesum.campaigns.view import plain
 from latesum.errors import (
-    MAX_PROBLEMS,
     BadFile,
     Conflicting,
     MissingExtra,
@@ -59,24 +56,6 @@ _WRONG = {
     "value_error": "{error}",
     "": "it cannot be used",
 }
-#: By what a failing store says of itself.
-_STORES = {
-    " full|no space": "the store has no space left, so nothing was written; make room on its disk "
-    "and try again.",
-    "malformed|not a database|corrupt|invalid page": "the store is damaged and nothing was "
-    "written; put its last backup in its place.",
-    "readonly|read-only|permission denied|unable to open": "the store cannot be written to: its "
-    "place is read-only, gone, or not for this user.",
-    "disk i/o error|input/output error": "the store's disk fails, so nothing was written; look at "
-    "it and try again.",
-    "locked|busy": "the store is busy just now; try again.",
-    "": "the store cannot be reached just now; try again.",
-}
-_PLAIN = {
-    400: "the body cannot be read: it must be JSON in UTF-8.",
-    404: "there is nothing at this address.",
-    405: "this address does not take that method.",
-}
 _MEANINGS = {
     400: "The request cannot be read: it is not UTF-8, or not HTTP.",
     401: "No token, or not a valid one.",
@@ -112,7 +91,7 @@ class Refused(Exception):
         super().__init__(sentence)
         self.status = status
         self.details = details or []
-        self.headers = {key.replace("_", "-"): value for key, value in headers.items()}
+        self.headers = headers
 
     @property
     def content(self) -> dict[str, Any]:
@@ -120,9 +99,9 @@ class Refused(Exception):
         error, *details = (shortened(each, MAX_SENTENCE) for each in (str(self), *self.details))
         return {"error": error, "details": details}
 
-    def answer(self) -> JSONResponse:
+    def answer(self) -> Response:
         """The refusal, ready to be sent."""
-        return JSONResponse(self.content, self.status, self.headers)
+        return send(self.content, self.status, **self.headers)
 
 
 class ClientLeft(Refused):
@@ -132,40 +111,16 @@ class ClientLeft(Refused):
         super().__init__(499, "the client left, so nothing was done.")
 
 
+def send(content: Any, status: int = 200, **headers: str) -> Response:
+    """An answer in JSON: records become objects."""
+    text = content if isinstance(content, str) else json.dumps(plain(content), ensure_ascii=False)
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    return Response(text.encode(), status, named, "application/json")
+
+
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The refusals that a route may answer with, for its description."""
     return {each: {"model": ErrorAnswer, "description": _MEANINGS[each]} for each in statuses}
-
-
-def set_up_errors(
-    app: FastAPI,
-    methods_of: Callable[[str], set[str]],
-    missing_page: Callable[[Request, UnknownCampaign], Response],
-) -> None:
-    """Give every error of the app its answer."""
-
-    @app.exception_handler(Refused)
-    @app.exception_handler(InvalidInput)
-    @app.exception_handler(OverflowError)
-    @app.exception_handler(MissingExtra)
-    @app.exception_handler(DBAPIError)
-    @app.exception_handler(TimeoutError)
-    async def known(request: Request, error: Exception) -> Response:
-        if isinstance(error, UnknownCampaign) and request.scope["path"].startswith("/campaigns/"):
-            return missing_page(request, error)
-        return refusal_of(error).answer()
-
-    @app.exception_handler(RequestValidationError)
-    async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
-        details = [problem_text(each) for each in error.errors()[:MAX_PROBLEMS]]
-        return Refused(422, details[0], details).answer()
-
-    @app.exception_handler(HTTPException)
-    async def plain(request: Request, error: HTTPException) -> JSONResponse:
-        refused = Refused(error.status_code, _PLAIN.get(error.status_code, str(error.detail)))
-        if error.status_code == 405:
-            refused.headers["allow"] = ", ".join(sorted(methods_of(request.scope["path"])))
-        return refused.answer()
 
 
 def refusal_of(error: BaseException) -> Refused:
@@ -191,7 +146,7 @@ def refusal_of(error: BaseException) -> Refused:
             return Refused(422, "a number or a date is too large to be used.")
         case DBAPIError() | TimeoutError():
             LOGGER.error("the store failed", exc_info=error)
-            return Refused(503, store_text(error), retry_after="1")
+            return Refused(503, f"the store failed. {failure_text(error)}", retry_after="1")
     LOGGER.error("unexpected error", exc_info=error)
     return Refused(500, "the service made an error, which is in its log.")
 
@@ -209,9 +164,3 @@ def problem_text(problem: Any) -> str:
     where = ".".join(shortened(part) for part in parts)
     template = next(text for kind, text in _WRONG.items() if problem["type"].startswith(kind))
     return f"{where or 'the body'}: {template.format_map(problem.get('ctx', {}))}."
-
-
-def store_text(error: BaseException) -> str:
-    """The sentence for a store that fails: what is the matter, and what to do about it."""
-    said = "busy" if isinstance(error, TimeoutError) else str(getattr(error, "orig", None) or error)
-    return next(text for words, text in _STORES.items() if re.search(words, said.lower()))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import time
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -78,11 +80,12 @@ class Forecasts:
         kept: tuple[int, int] | None = key
         found = _UNKNOWN
         if question is not None:
-            try:
+            kept, found = None, _LATER  # if it takes too long, or too many wait
+            with contextlib.suppress(Refused):
                 answer = await self._jobs.run("forecast", question, owner="forecasts")
-                found = in_words(answer.found(), cached.reader.config, key[0])
-            except Refused:  # it took too long, or too many wait: another time it may be found
-                kept, found = None, _LATER
+                if answer.status_code == 200:
+                    kept = key
+                    found = in_words(json.loads(bytes(answer.body)), cached.reader.config, key[0])
         self._kept[cached.campaign.name] = (kept, time.monotonic(), found)
 
 

@@ -21,18 +21,18 @@ from concurrent.futures import Executor
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from starlette.responses import Response
+
 from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.importing import Imported, import_totals
 from latesum.campaigns.store import Store
-from latesum.campaigns.view import plain
 from latesum.errors import MAX_PROBLEMS, BadRows
 from latesum.files import FileForm
 from latesum.files.table import in_row
 from latesum.files.totals import read_history as read_past
-from latesum.service.errors import Refused, refusal_of
+from latesum.service.errors import Refused, refusal_of, send
 from latesum.service.logs import logging_config
-from latesum.service.models import MAX_ROWS
 
 Kind = Literal["totals", "history", "plan", "forecast"]
 Given = dict[str, Any]
@@ -43,6 +43,8 @@ MAX_WAITING = 32
 MAX_WAITING_OF_ONE = 8
 #: In bytes: an upload of up to this is read in a thread.
 MAX_SMALL = 20_000
+#: Rows of one upload: more than a year of hours.
+MAX_ROWS = 10_000
 #: How much nicer to others the process is than the service.
 _NICENESS = 5
 
@@ -65,20 +67,6 @@ LIMITS: dict[Kind, Limits] = {
 }
 
 
-class Answer(NamedTuple):
-    """What a job has found, or why it was refused: a status of HTTP, and JSON."""
-
-    status: int
-    content: str
-
-    def found(self) -> dict[str, Any]:
-        """The content of a success; otherwise its refusal is raised."""
-        content: dict[str, Any] = json.loads(self.content)
-        if self.status >= 400:
-            raise Refused(self.status, content["error"], content["details"])
-        return content
-
-
 class Jobs:
     """The jobs of a service: one at a time for each token, and few in all."""
 
@@ -89,11 +77,11 @@ class Jobs:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._waiting = Counter[str]()
 
-    async def run(self, kind: Kind, given: Given, body: bytes = b"", *, owner: str) -> Answer:
+    async def run(self, kind: Kind, given: Given, body: bytes = b"", *, owner: str) -> Response:
         """Do a job; where the one who waits is canceled, its process is killed."""
         if is_small(body):
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, do, KINDS[kind], given, body)
+            return await loop.run_in_executor(self._thread, KINDS[kind], given, body)
         waiting, own = self._waiting.total(), self._waiting[owner]
         if waiting >= MAX_WAITING or own >= MAX_WAITING_OF_ONE:
             raise Refused(
@@ -110,7 +98,7 @@ class Jobs:
             if not self._waiting[owner]:
                 del self._waiting[owner], self._turns[owner]
 
-    async def _run(self, kind: Kind, given: Given, body: bytes) -> Answer:
+    async def _run(self, kind: Kind, given: Given, body: bytes) -> Response:
         limits = self._limits[kind]
         head = {"kind": kind, "given": finite(given), "cpu": limits.cpu, "memory": limits.memory}
         # -P: no file of the folder that the service was started in is imported.
@@ -125,7 +113,7 @@ class Jobs:
                 written, _ = await process.communicate(json.dumps(head).encode() + b"\n" + body)
                 if process.returncode == 0:
                     status, _, content = written.decode().partition("\n")
-                    return Answer(int(status), content)
+                    return send(content, int(status))
         except TimeoutError:
             pass
         finally:
@@ -144,45 +132,33 @@ def is_small(body: bytes) -> bool:
     return 0 < len(body) <= MAX_SMALL and not body.startswith((b"PK", b"PAR1"))
 
 
-def do(work: Callable[..., tuple[int, Any]], *given: Any) -> Answer:
-    """The answer to a job, also to one that is refused."""
-    try:
-        status, content = work(*given)
-    except Exception as error:
-        refused = refusal_of(error)
-        status, content = refused.status, refused.content
-    return Answer(status, json.dumps(plain(content), ensure_ascii=False, allow_nan=False))
-
-
-def _totals(given: Given, body: bytes) -> tuple[int, Any]:
-    now = datetime.fromisoformat(given["now"])
+def _totals(given: Given, body: bytes) -> Response:
+    now, form = datetime.fromisoformat(given["now"]), given["form"]
     with (
         Store(given["store"]) as store,
         Campaign.open(given["campaign"], store=store, clock=lambda: now) as campaign,
     ):
-        return take_totals(campaign, given, body)
+        form = None if form is None else FileForm.from_json(form)
+        return take_totals(campaign, body, form, given["how"])
 
 
-def take_totals(campaign: Campaign, given: Given, body: bytes) -> tuple[int, Any]:
-    """Record a file, or rows in JSON, with a verdict for each row."""
-    how = dict(given["how"])
-    if given["kind"] == JSON:
-        del how["remember"]
+def take_totals(campaign: Campaign, body: bytes, form: FileForm | None, how: Given) -> Response:
+    """Record a file, or rows in JSON (`form` is None), with a verdict for each row."""
+    if form is None:
         found = _import_rows(campaign, body, how)
     else:
-        form = FileForm.from_json(given["form"])
         found = import_totals(campaign, body, form, most_rows=MAX_ROWS, **how)
     rows = [{**result._asdict(), "row": line} for line, result in found.rows]
     if found.written or how["dry_run"]:
         named = {"written": found.written, "ignored": found.ignored, "notes": found.notes}
-        return 200, {**named, "rows": rows}
+        return send({**named, "rows": rows})
     bad = [(line, result) for line, result in found.rows if result.stops(how["skip_unknown"])]
     refused = Refused(
         409,
         "nothing was written, because of rows that are conflicting or of unknown buckets.",
         [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MAX_PROBLEMS]],
     )
-    return 409, {**refused.content, "rows": rows}
+    return send({**refused.content, "rows": rows}, 409)
 
 
 def _import_rows(campaign: Campaign, body: bytes, how: dict[str, Any]) -> Imported:
@@ -216,39 +192,40 @@ def _objects(rows: list[Any], field: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _history(given: Given, body: bytes) -> tuple[int, Any]:
+def _history(given: Given, body: bytes) -> Response:
     """A file of rows before the start."""
     form = FileForm.from_json(given["form"])
     regions = False if form.add_up else None
     found = read_past(body, form, regions=regions, most_rows=MAX_ROWS)
     labels = sorted(row.bucket for row in found.rows)
-    return 200, {
+    answer = {
         "rows": [row.as_history() for row in found.rows],
         "regions": found.regions,
         "first": labels[0],
         "last": labels[-1],
         "notes": found.notes,
     }
+    return send(answer)
 
 
-def _plan(given: Given, _: bytes) -> tuple[int, Any]:
+def _plan(given: Given, _: bytes) -> Response:
     from latesum.planning import plan
 
     _objects(given.get("history", []), "history")
-    return 200, plan(**given, workers=1).to_json()
+    return send(plan(**given, workers=1).to_json())
 
 
-def _forecast(given: Given, _: bytes) -> tuple[int, Any]:
+def _forecast(given: Given, _: bytes) -> Response:
     from latesum.campaigns.config import CampaignConfig
     from latesum.planning.forecast import forecast
 
     config, market = CampaignConfig.from_json(given.pop("config")), given.pop("market")
     method = config.build_policy() if market is None else config.build_market(**market)
     rounds, seed = config.expected_rounds, config.seed
-    return 200, forecast(method, **given, rounds=rounds, seed=seed)._asdict()
+    return send(forecast(method, **given, rounds=rounds, seed=seed)._asdict())
 
 
-KINDS: dict[Kind, Callable[[Given, bytes], tuple[int, Any]]] = {
+KINDS: dict[Kind, Callable[[Given, bytes], Response]] = {
     "totals": _totals,
     "history": _history,
     "plan": _plan,
@@ -269,9 +246,12 @@ def main() -> None:
     logging.config.dictConfig(logging_config("error"))
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
-    answer = do(KINDS[head["kind"]], head["given"], sys.stdin.buffer.read())
+    try:
+        answer = KINDS[head["kind"]](head["given"], sys.stdin.buffer.read())
+    except Exception as error:
+        answer = refusal_of(error).answer()
     with answers:
-        answers.write(f"{answer.status}\n{answer.content}")
+        answers.write(f"{answer.status_code}\n{bytes(answer.body).decode()}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,19 @@
-"""Logs that programs can read: one JSON object per line, on the error output."""
+"""What the service says of itself: a log of JSON lines on the error output, and metrics."""
 
 from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from latesum import _extras
+from latesum.campaigns.health import Finding
+
 LOGGER = logging.getLogger("latesum.service")
+#: Bounds of the histogram of requests' seconds.
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class JsonLines(logging.Formatter):
@@ -54,3 +60,41 @@ def log(event: str, level: int = logging.INFO, **fields: Any) -> None:
     """Write a line."""
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, event, extra={"fields": fields})
+
+
+class Metrics:
+    """Figures for Prometheus; each service has its own, so that several may live in one process."""
+
+    def __init__(self) -> None:
+        self._library = library = _extras.require("prometheus_client", "server")
+        self._registry = registry = library.CollectorRegistry()
+
+        def counter(name: str, about: str, *labels: str) -> Any:
+            return library.Counter(f"latesum_{name}_total", about, labels, registry=registry)
+
+        about = "Requests, by method, route and status."
+        self.requests = counter("requests", about, "method", "route", "status")
+        about = "How long requests took."
+        self.seconds = library.Histogram(
+            "latesum_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry
+        )
+        self.records = counter("records", "Records taken in, by verdict.", "verdict")
+        self.refused = counter("refused", "Requests refused before any route, by reason.", "reason")
+
+    def text(self, health: Mapping[str, list[Finding]] | None) -> bytes:
+        """All figures, and what is wrong with each campaign; None if the store does not answer."""
+        registry = self._library.CollectorRegistry()
+        about = "Whether the store answers."
+        up = self._library.Gauge("latesum_store_up", about, registry=registry)
+        up.set(0 if health is None else 1)
+        findings = self._library.Gauge(
+            "latesum_campaign_health",
+            "What is wrong or worrying, by campaign: 1 for each finding.",
+            ["campaign", "level", "code"],
+            registry=registry,
+        )
+        for name, found in (health or {}).items():
+            for each in found:
+                findings.labels(name, each.level, each.code).set(1)
+        generate = self._library.generate_latest
+        return bytes(generate(self._registry) + generate(registry))

@@ -26,11 +26,10 @@ from latesum.campaigns.state import Decision, Event, RecordStatus
 from latesum.campaigns.view import CampaignStatus, Status
 from latesum.files.totals import Row
 from latesum.service.errors import ErrorAnswer
+from latesum.service.jobs import MAX_ROWS
 
 #: More than any campaign counts, and small enough for every store and every float.
 _MOST = 10**12
-#: In one upload: more than a year of hours.
-MAX_ROWS = 10_000
 
 
 def _text(longest: int) -> StringConstraints:

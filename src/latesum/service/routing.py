@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, TypeVar, cast
 
@@ -12,7 +11,6 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from latesum.campaigns.config import NAME_PATTERN
-from latesum.campaigns.view import plain
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ClientLeft, Refused
 from latesum.service.tokens import Scope, Token
@@ -108,13 +106,6 @@ async def _while_wanted(request: Request, handle: Handle) -> Response:
         await asyncio.wait(tasks)
 
 
-def send(content: Any, status: int = 200, **headers: str) -> Response:
-    """An answer in JSON: records become objects."""
-    text = content if isinstance(content, str) else json.dumps(plain(content), ensure_ascii=False)
-    named = {key.replace("_", "-"): value for key, value in headers.items()}
-    return Response(text.encode(), status, named, "application/json")
-
-
 # These are async only because FastAPI would hand anything else over to a thread.
 
 
@@ -130,7 +121,8 @@ async def _campaign(
     request: Request, campaign: Annotated[str, Path(pattern=NAME_PATTERN)]
 ) -> CachedCampaign:
     """The campaign that is named in the address."""
-    return await (await _campaigns(request)).of(campaign)
+    campaigns: CampaignCache = request.app.state.campaigns
+    return await campaigns.of(campaign)
 
 
 NamedCampaign = Annotated[CachedCampaign, Depends(_campaign)]

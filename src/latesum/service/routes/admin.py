@@ -1,17 +1,21 @@
-"""Routes for administrators: tokens, and where alerts are sent."""
+"""Routes for those who run the service: tokens, webhooks, liveness, metrics, the description."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
-from pydantic import Field, StringConstraints
+from fastapi import APIRouter, FastAPI, Path, Request, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import Field, StringConstraints, create_model
+from sqlalchemy.exc import DBAPIError, TimeoutError
 
+from latesum.service.auth import OPEN
 from latesum.service.cache import CampaignCache
 from latesum.service.configuration import read_networks
-from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
+from latesum.service.errors import ON_ANY_ROUTE, Refused, documented, send
 from latesum.service.models import Body, Text, list_of, model_of
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 from latesum.service.tokens import Scope, Token, Tokens
 from latesum.service.webhooks import Webhook, Webhooks
 
@@ -134,3 +138,63 @@ async def _find(campaigns: CampaignCache, id: str) -> Webhook:
     if not found:
         raise Refused(404, "there is no such webhook; it may have been removed.")
     return found[0]
+
+
+operations = APIRouter(route_class=ScopedRoute, tags=["operations"])
+Health = create_model("Health", status=(str, ...))
+
+
+@operations.get("/livez", response_model=Health)
+async def alive() -> Response:
+    """The process answers. This alone needs no token."""
+    return send({"status": "alive"})
+
+
+@operations.get("/readyz", response_model=Health, responses=documented(*ON_ANY_ROUTE))
+@needs("read")
+async def ready(campaigns: AllCampaigns) -> Response:
+    """The store can be written to as well; if not, 503."""
+    await campaigns.write(campaigns.store.check_writable)
+    return send({"status": "ready"})
+
+
+@operations.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **documented(*ON_ANY_ROUTE),
+    },
+)
+@needs("read", long=True)
+async def metrics(campaigns: AllCampaigns) -> Response:
+    """Figures for Prometheus, with the health of every campaign."""
+    health = None
+    with contextlib.suppress(DBAPIError, TimeoutError):  # figures are wanted most when it fails
+        health = {each.name: each.health for each in await campaigns.statuses()}
+    return Response(campaigns.metrics.text(health), media_type="text/plain; version=0.0.4")
+
+
+@operations.get("/v1/openapi.json", responses=documented(*ON_ANY_ROUTE))
+@needs("read")
+async def description(request: Request) -> dict[str, Any]:
+    """This description of the interface."""
+    return describe(request.app)
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI description, made once: FastAPI's, with the token added."""
+    if app.openapi_schema is not None:
+        return app.openapi_schema
+    whole = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    whole["components"]["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer", "description": "From `latesum token new`."}
+    }
+    whole["security"] = [{"token": []}]
+    for path in OPEN:
+        for operation in whole["paths"][path].values():
+            operation["security"] = []
+    app.openapi_schema = whole
+    return whole

@@ -11,9 +11,10 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
 from latesum.service.errors import ON_ANY_ROUTE, documented
-from latesum.service.models import MAX_ROWS, Body, HistoryRow, Number, PastAnswer, rows_schema
-from latesum.service.routes.totals import FILES, Form, file_body, read_body
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, send
+from latesum.service.jobs import MAX_ROWS
+from latesum.service.models import Body, HistoryRow, Number, PastAnswer, rows_schema
+from latesum.service.routes.campaigns import FILES, Form, file_body, read_body
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 
 #: Of a plan with a history: each day of it is simulated.
 _MAX_RUN = timedelta(days=731)
@@ -78,8 +79,7 @@ async def make_plan(question: PlanQuestion, campaigns: AllCampaigns, who: Who) -
     if question.history:
         runs = {"replications": HISTORY_REPLICATIONS}
     given = {**question.model_dump(exclude_none=True), **runs}
-    answer = await campaigns.jobs.run("plan", given, owner=who.id)
-    return send(answer.content, answer.status)
+    return await campaigns.jobs.run("plan", given, owner=who.id)
 
 
 @router.post(
@@ -96,6 +96,4 @@ async def read_history(request: Request, campaigns: AllCampaigns, who: Who, form
     The file is read and not kept.
     """
     _, body = await read_body(request, *FILES)
-    given = {"form": form.to_json()}
-    answer = await campaigns.jobs.run("history", given, body, owner=who.id)
-    return send(answer.content, answer.status)
+    return await campaigns.jobs.run("history", {"form": form.to_json()}, body, owner=who.id)
