@@ -8,6 +8,7 @@ import pytest
 from browsing import LOOKS, Visitor, running_site, violations
 
 from latesum.campaigns import Campaign, Row
+from latesum.service import forecasts
 from latesum.service.routes import plans
 from latesum.simulation import Problem
 
@@ -153,29 +154,18 @@ def test_the_page_as_a_file_draws_its_charts_without_anything_else(browser, site
     context.close()
 
 
-@pytest.mark.parametrize(
-    ("scheme", "width", "height", "means"),
-    [
-        (*LOOKS[0], None),
-        *(pytest.param(*look, [0.25, 0.45], marks=pytest.mark.slow) for look in LOOKS),
-    ],
-)
-def test_from_a_plan_to_a_winner_by_the_page_alone(
-    browser, site, clock, tmp_path, monkeypatch, scheme, width, height, means
-):
-    """The default run has few simulations and options that are soon decided, and leaves its look to the slow ones."""
-    if means is None:
-        monkeypatch.setattr(plans, "REPLICATIONS", 20)
-    visitor = Visitor(browser, site.address, site.secrets["operate"], scheme, width, height)
-    page, name = visitor.page, f"banner-{scheme}-{width}" if means else "banner"
-    first_day, check_look = clock().date().isoformat(), visitor.check_look if means else list
+def test_from_a_plan_to_a_winner(browser, site, clock, tmp_path, monkeypatch):
+    """By the page, apart from most of the days, whose totals nobody would type."""
+    monkeypatch.setattr(plans, "REPLICATIONS", 20)
+    visitor = Visitor(browser, site.address, site.secrets["operate"])
+    page, first_day = visitor.page, clock().date().isoformat()
     page.click("nav >> text=Plan")
     page.locator("#plan-rate").fill("32")  # a campaign that is soon decided
     page.click("#plan-form button.main")
     visitor.wait_for("#verdict [aria-label=Verdict]", 320)
     assert page.inner_text("#verdict .answer").startswith("Go")
     assert "all new options are worse" in page.inner_text("#verdict")
-    check_look()
+    visitor.check_look()
     page.locator("#plan-traffic").fill("8000")  # what is shown is the answer to other inputs now
     assert page.locator("#set-up").is_hidden()
     assert "simulate again" in page.inner_text("#verdict .outdated")
@@ -183,65 +173,64 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
     visitor.wait_for("#verdict [aria-label=Verdict]", 320)
     visitor.follow("#set-up")
     assert "As planned: the method is unmix" in page.inner_text(".note")
-    page.fill("#new-name", name)
+    page.fill("#new-name", "banner")
     page.fill("#new-options", "red\nblue")
     page.check("input[value=arrival]")
     page.click("#new-form button.main")
     visitor.wait_for("#now[data-state=running]")
 
-    rng = np.random.default_rng(1)
-    world = Problem(means or [0.2, 0.7], "exponential(4000)").start(rng=rng, status_quo=0)
-    rows = []
-    for day in range(28):
-        if day:
-            page.click("[data-decide]")
-            page.wait_for_selector("[data-decide]", state="detached")
-        label, shown = clock().date().isoformat(), page.inner_text("#now .big").split()[0]
-        rows.append(f"{label},5000,{world.play(('red', 'blue').index(shown), 5000):.0f}")
+    campaign = Campaign.open("banner", store=site.store, clock=clock)
+    world = Problem([0.2, 0.7], "exponential(4000)").start(
+        rng=np.random.default_rng(1), status_quo=0
+    )
+
+    def show(option):
+        """What arrives in a day that shows an option, as a row of a file."""
+        label, total = clock().date(), world.play(("red", "blue").index(option), 5000)
         clock.next_day()
-        if day == 0:  # the first total is typed, the others come as a file
-            page.click("text=Import totals")
-            assert page.input_value("#record-bucket") == first_day
-            page.fill("#record-rounds", "5000")
-            page.fill("#record-total", rows[0].split(",")[2])
-            page.click('#record-form button:has-text("Store it")')
-            page.wait_for_selector(f"#record-form .done >> text={first_day}: new")
-        if day == 6:
-            file = tmp_path / "report.csv"
-            file.write_text("bucket,rounds,total\n" + "\n".join([*rows, "2026-12-01,1,1"]))
-            page.click("text=Import totals")
-            page.set_input_files("#file", file)
-            page.click("#check")
-            page.wait_for_selector("#verdicts td.bad")
-            assert "1 of 8 rows stand in the way" in page.inner_text("#upload-form .problem")
-            assert page.locator("#store").is_hidden()
-            file.write_text("bucket,rounds,total\n" + "\n".join(rows))
-            page.set_input_files("#file", file)
-            page.click("#check")
-            page.wait_for_selector("text=Nothing is stored yet")
-            check_look()
-            assert page.locator("#verdicts tbody tr").count() == 7
-            page.click("#store")
-            page.wait_for_selector("text=7 rows are stored")
-        if day > 6:
-            visitor.goto(f"/campaigns/{name}/totals")
-            file.write_text("bucket,rounds,total\n" + "\n".join(rows))
-            page.set_input_files("#file", file)
-            page.click("#check")
-            page.wait_for_selector("#store:visible")
-            page.click("#store")
-            page.wait_for_selector("text=stored")
-        if day in (0, 6) or day > 6 or means:  # otherwise the page notices that the day is over
-            visitor.goto(f"/campaigns/{name}")
-        if day > 6 and page.locator(".badge.winner").count():
+        return f"{label},5000,{total:.0f}"
+
+    rows = [show(page.inner_text("#now .big").split()[0])]
+    page.click("text=Import totals")  # the first total is typed, the others come as a file
+    assert page.input_value("#record-bucket") == first_day
+    page.fill("#record-rounds", "5000")
+    page.fill("#record-total", rows[0].split(",")[2])
+    page.click('#record-form button:has-text("Store it")')
+    page.wait_for_selector(f"#record-form .done >> text={first_day}: new")
+    visitor.goto("/campaigns/banner")
+    page.click("[data-decide]")
+    page.wait_for_selector("[data-decide]", state="detached")
+    rows += [show(page.inner_text("#now .big").split()[0])]
+    rows += [show(campaign.decide().option) for _ in range(5)]
+    file = tmp_path / "report.csv"
+    file.write_text("bucket,rounds,total\n" + "\n".join([*rows, "2026-12-01,1,1"]))
+    visitor.goto("/campaigns/banner/totals")
+    page.set_input_files("#file", file)
+    page.click("#check")
+    page.wait_for_selector("#verdicts td.bad")
+    assert "1 of 8 rows stand in the way" in page.inner_text("#upload-form .problem")
+    assert page.locator("#store").is_hidden()
+    file.write_text("bucket,rounds,total\n" + "\n".join(rows))
+    page.set_input_files("#file", file)
+    page.click("#check")
+    page.wait_for_selector("text=Nothing is stored yet")
+    visitor.check_look()
+    assert page.locator("#verdicts tbody tr").count() == 7
+    page.click("#store")
+    page.wait_for_selector("text=7 rows are stored")
+    for _ in range(21):
+        if campaign.status().winner:
             break
+        label, _, total = show(campaign.decide().option).split(",")
+        campaign.record(label, rounds=5000, total=float(total))
+    visitor.goto("/campaigns/banner")
     page.wait_for_selector(".badge.winner >> text=blue wins")
     assert re.search(r"\+\d+\.\d%", page.inner_text("#options"))  # the uplift
     assert ">99%" in page.inner_text("#options")
     visitor.act("finish", "it is clear")
     page.wait_for_selector("#now[data-state=finished]")
     assert "finished with blue" in page.inner_text("#now .headline")
-    check_look()
+    visitor.check_look()
     assert visitor.complaints == []
     assert visitor.foreign == []
     visitor.context.close()
@@ -312,7 +301,8 @@ def test_every_act(visitor, site):
     visitor.complaints = [each for each in visitor.complaints if "422" not in each]
 
 
-def test_the_date_of_the_decision_is_simulated_beside_the_page(visitor, site, clock):
+def test_the_date_of_the_decision_is_simulated_beside_the_page(visitor, site, clock, monkeypatch):
+    monkeypatch.setattr(forecasts, "REPLICATIONS", 8)
     campaign = grown(site, clock, "dated", days=4, means=(0.025, 0.03))
     assert campaign.status().winner is None
     visitor.goto("/campaigns/dated")

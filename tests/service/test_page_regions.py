@@ -202,19 +202,12 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scheme", "width", "height"), LOOKS)
 def test_from_a_plan_to_a_winner_with_regions_by_the_page_alone(
-    browser, forecasting_site, clock, tmp_path, scheme, width, height
+    browser, forecasting_site, clock, tmp_path
 ):
-    clock.day, shop, name = 0, Shop(), f"offers-{scheme}-{width}"
-    visitor = Visitor(
-        browser,
-        forecasting_site.address,
-        forecasting_site.secrets["operate"],
-        scheme,
-        width,
-        height,
-    )
+    clock.day, shop, name = 0, Shop(), "offers"
+    site = forecasting_site
+    visitor = Visitor(browser, site.address, site.secrets["operate"], *LOOKS[3])
     page, past = visitor.page, tmp_path / "before.csv"
     past.write_text(shop.history())
     page.click("nav >> text=Plan")

@@ -182,7 +182,6 @@ def test_a_plan_with_regions_is_simulated_from_a_history(operator):
         ({"run_for": "1 week"}, "the days of the campaign"),
         ({"history": [{"bucket": "soon"}] * 9_999}, "row 1 of the history is for 'soon'"),
         ({"history": [{"total": 3}]}, "row 1 of the history is for 'no bucket'"),
-        ({"history": None}, "regions are planned from a history"),
         ({"late": "soon"}, "'soon' does not say how late"),
     ):
         with pytest.raises(InvalidInput, match=says):

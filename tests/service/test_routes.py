@@ -277,6 +277,7 @@ def test_a_campaign_is_changed_and_deleted_over_http(operator, campaign):
     def act(kind, **body):
         return operator.post(f"{campaign}/actions/{kind}", json={"reason": "a test", **body})
 
+    assert "nothing ran before the start" in operator.get(campaign).json()["note"]
     assert act("resume").status_code == 409
     assert act("pause", reason="  ").status_code == 422
     assert act("remove-option", option="?").status_code == 422
@@ -286,9 +287,9 @@ def test_a_campaign_is_changed_and_deleted_over_http(operator, campaign):
         assert act("change", config=wrong).status_code == 422, wrong
     assert act("add-option", option="green").json()["note"].endswith("green.")
     assert act("rename-option", option="green", name="vert").status_code == 200
-    found = operator.get(campaign).json()
-    assert "nothing ran before the start" in found["note"]
-    assert (found["config"]["options"][-1], found["config"]["policy"]) == ("vert", "flow")
+    config = operator.get(campaign).json()["config"]
+    assert (config["options"][-1], config["policy"]) == ("vert", "flow")
+    assert act("finish", option="vert").json()["state"] == "finished"
     assert act("archive").json()["state"] == "archived"
     assert operator.get("/v1/campaigns").json()["campaigns"] == []
     assert act("delete", name="baner").status_code == 422

@@ -80,8 +80,8 @@ def test_a_forecast_in_words(grown):
 
 
 def test_plans_over_http(lasting_service, monkeypatch):
-    """With 5 runs of each policy in place of 100: all find an option that is half as good again."""
-    monkeypatch.setattr(plans, "REPLICATIONS", 5)
+    """With 20 runs of each policy in place of 100: all find an option that is half as good again."""
+    monkeypatch.setattr(plans, "REPLICATIONS", 20)
     operator = lasting_service.as_("operate")
     question = {
         "options": 2, "rate": 0.1, "lift": "50%", "traffic": "1000 per day", "late": "4 hours",
