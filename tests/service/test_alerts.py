@@ -135,16 +135,23 @@ def test_a_redirect_is_not_followed(tell, receiver, webhook):
     assert [path for _, _, path in receiver.taken] == ["/hook"]
 
 
-@pytest.mark.parametrize(("status", "longest", "times"), [(0, 0.3, 2), (202, 20.0, 1)])
-def test_a_slow_or_lying_receiver_is_left_alone(
-    tell, receiver, webhook, monkeypatch, status, longest, times
+def test_a_receiver_that_never_answers_is_left_alone_and_told_again(
+    tell, receiver, webhook, monkeypatch
 ):
-    """The answer of the second is taken for what it said, and not read."""
-    monkeypatch.setattr(webhooks, "MAX_SECONDS", longest)
-    receiver.status = status
+    monkeypatch.setattr(webhooks, "MAX_SECONDS", 0.3)
+    receiver.status = 0
+    for _ in range(100):  # on a busy machine it may not hear of it in time
+        tell(summary(health=[STALE]))
+        if len(receiver.taken) == 2:
+            break
+    assert len(receiver.taken) == 2
+
+
+def test_an_answer_without_end_is_taken_for_what_it_said_and_not_read(tell, receiver, webhook):
+    receiver.status = 202
     for _ in range(2):
         tell(summary(health=[STALE]))
-    assert len(receiver.taken) == times
+    assert len(receiver.taken) == 1
 
 
 def test_a_removed_webhook_hears_nothing_more(tell, store, receiver, webhook):
