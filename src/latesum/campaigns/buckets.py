@@ -58,7 +58,7 @@ class Buckets:
         if start is None:
             raise InvalidInput(f"say when the first {kind} begins, such as start='2026-03-01'.")
         unset = cls(kind, _zone(zone).key, datetime.max)
-        begin = unset._local(unset._time(start))
+        begin = unset.local(unset._time(start))
         if kind == "hour":
             first = begin.replace(minute=0, second=0, microsecond=0).astimezone(UTC)
         else:
@@ -84,7 +84,7 @@ class Buckets:
             at = self._time(when)
             if self.every == "hour":
                 return (at - self.first) // timedelta(hours=1) + 1
-            days = (self._local(at).date() - self._local(self.first).date()).days
+            days = (self.local(at).date() - self.local(self.first).date()).days
             return days // (7 if self.every == "week" else 1) + 1
         except OverflowError:
             raise InvalidInput(f"{when} is beyond the calendar.") from None
@@ -102,17 +102,18 @@ class Buckets:
 
     def label(self, number: int) -> str:
         """How a bucket is called: its date, or its hour with the offset."""
-        local = self._local(self.begin(number))
+        local = self.local(self.begin(number))
         if self.every == "hour":
             return local.isoformat(sep=" ", timespec="minutes")
         return local.date().isoformat()
 
     def week(self, number: int) -> int:
         """Which week since the start a bucket belongs to."""
-        begun, first = (self._local(self.begin(each)).replace(tzinfo=None) for each in (number, 1))
+        begun, first = (self.local(self.begin(each)).replace(tzinfo=None) for each in (number, 1))
         return (begun - first).days // 7
 
-    def _local(self, at: datetime) -> datetime:
+    def local(self, at: datetime) -> datetime:
+        """A time, in the zone of the campaign."""
         return at.astimezone(_zone(self.zone_name))
 
     def _midnight(self, day: date) -> datetime:
@@ -140,7 +141,7 @@ class Buckets:
             return earlier.astimezone(UTC)
         if self.every != "hour":  # whatever the hour, the day is the same
             return self._midnight(when.date())
-        if self._local(earlier.astimezone(UTC)).replace(tzinfo=None) != when:
+        if self.local(earlier.astimezone(UTC)).replace(tzinfo=None) != when:
             raise InvalidInput(
                 f"{when:%Y-%m-%d %H:%M} does not exist in {self.zone_name}: the clocks skip it. "
                 "That hour has no bucket; leave its row out."
@@ -158,7 +159,7 @@ def _begin(buckets: Buckets, number: int) -> datetime:
     if buckets.every == "hour":
         return buckets.first + timedelta(hours=steps)
     days = steps * (7 if buckets.every == "week" else 1)
-    return buckets._midnight(buckets._local(buckets.first).date() + timedelta(days=days))
+    return buckets._midnight(buckets.local(buckets.first).date() + timedelta(days=days))
 
 
 def _read_time(text: str, every: Every) -> date | datetime:

@@ -179,9 +179,10 @@ def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime)
     said = []
     if stopped:
         times = [at for bucket in stopped if (at := other.usable_at(bucket)) is not None]
-        until = (
-            f" until {min(times):%Y-%m-%d %H:%M} UTC, when the first counts again" if times else ""
-        )
+        until = ""
+        if times:
+            at = after.buckets.local(min(times))
+            until = f" until {at:%Y-%m-%d %H:%M} ({after.zone}), when the first counts again"
         stop = "total stops" if len(stopped) == 1 else "totals stop"
         said.append(f"{len(stopped)} {stop} counting{until}.")
     if scaled:

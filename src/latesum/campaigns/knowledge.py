@@ -220,7 +220,8 @@ class MarketKnowledge:
     ) -> list[str]:
         """What was found, for people."""
         found, every, said = self.summary, self.config.buckets.every, list[str]()
-        for effect in self._effects(region):
+        any_total = any(row.total is not None for row in self.rows)
+        for effect in self._effects(region) if any_total else ():
             low, high = interval(effect, level)
             text = f"{effect.effect:+.1%} ({level:.0%} interval {low:+.1%} to {high:+.1%})"
             if effect.option == self.market.reference:

@@ -357,8 +357,8 @@ def _check_range(row: Row, value: Value, config: CampaignConfig) -> None:
     if total > most + slack:
         raise InvalidInput(
             f"a total of {total:g} is more than {visitors} can bring ({high:g} each, {most:g} in "
-            "all). If it is right, because late arrivals of busier buckets came in, allow it to be "
-            "beyond the range.",
+            "all): are rounds and total swapped? If it is right, because late arrivals of busier "
+            "buckets came in, allow it to be beyond the range.",
             field="total",
         )
     if total < least - slack and not (total < 0 <= low):

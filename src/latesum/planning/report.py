@@ -407,4 +407,5 @@ def time_of(number: Uncertain) -> str:
     written, unit = as_time(number.value).rsplit(" ", 1)
     hours = unit_hours(unit)
     high = f"{number.high / hours:.2g}" if math.isfinite(number.high) else "never"
-    return f"{written} {unit} ({number.low / hours:.2g}-{high})"
+    low = number.low / hours + 0.0  # no minus before a zero
+    return f"{written} {unit} ({low:.2g}-{high})"
