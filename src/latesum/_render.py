@@ -196,12 +196,6 @@ def table(made: TextTable) -> str:
     )
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """A table of two columns: what, and how much."""
-    body = "".join(_row("td", pair, ("left", "left")) for pair in pairs)
-    return f'<table style="width: auto; border-collapse: collapse"><tbody>{body}</tbody></table>'
-
-
 def curve(
     x: Sequence[float], y: Sequence[float], *, label: str, ends: tuple[str, str], top: str
 ) -> str:

@@ -87,15 +87,6 @@ def test_every_policy_shows_what_it_believes_and_does_next(name):
     assert policy.to_state() == before
 
 
-@pytest.mark.parametrize(
-    "text", ["uniform(0, 100)", "constant(0)", "exponential(50)", "geometric(0.1)"]
-)
-def test_every_delay_shows_its_curve(text):
-    written, tags = shown(delays.parse(text))
-    assert "95% arrive within" in written
-    assert "polyline" in tags
-
-
 def test_a_problem_shows_its_arms():
     text, tags = shown(latesum.Problem([0.3, "beta(2, 3)"], ["uniform(0, 20)", "constant(3)"]))
     assert tags.count("tr") == 3

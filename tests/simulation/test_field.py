@@ -208,6 +208,8 @@ def test_permuted_arms_keep_their_drift_and_all_else():
     )
     order = [1, 2, 0]
     permuted = problem.permuted(order)
+    assert permuted.means == tuple(problem.means[arm] for arm in order)
+    assert permuted.best == order.index(problem.best)
     for rounds in (0, 400, 5_000):
         gaps = problem.gaps_at(rounds)
         assert permuted.gaps_at(rounds) == tuple(gaps[arm] for arm in order)

@@ -122,6 +122,11 @@ def test_playing_no_rounds_changes_nothing() -> None:
         ([0.5, -0.1], "poisson(5)", "at least 0 and at most 1, not -0.1"),
         ([0.5, math.nan], "poisson(5)", "not nan"),
         ([0.5, "0.6"], "poisson(5)", "cannot read the reward"),
+        ([0.5, "beta(6"], "poisson(5)", "cannot read the reward"),
+        ([0.5, "beta(3)"], "poisson(5)", "cannot read the reward"),
+        ([0.5, "__import__('os')"], "poisson(5)", "there is no reward"),
+        ([0.5, "bta(3, 4)"], "poisson(5)", "did you mean 'beta'"),
+        ([0.5, "uniform(0, 5)"], "poisson(5)", "declare its range"),
         ([0.5, True], "poisson(5)", "an arm is a reward or a number between 0 and 1"),
         ([0.5, None], "poisson(5)", "an arm is a reward or a number between 0 and 1"),
         ("0.5,0.6", "poisson(5)", "the arms are a list"),
@@ -166,33 +171,6 @@ def test_bad_plays_are_refused(arm, rounds, sentence) -> None:
 def test_rewards_may_be_given_as_text():
     problem = Problem(["beta(6, 4)", 0.5, "scaled(uniform(0, 20), 0, 50)"], "poisson(3)")
     assert problem.means == (0.6, 0.5, 0.2)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("beta(6", "cannot read the reward"),
-        ("beta(3)", "cannot read the reward"),
-        ("__import__('os')", "there is no reward"),
-        ("bta(3, 4)", "did you mean 'beta'"),
-        ("uniform(0, 5)", "declare its range"),
-    ],
-)
-def test_text_that_is_no_reward_is_refused(text, sentence):
-    with pytest.raises(InvalidInput, match=sentence):
-        Problem([text, 0.5], "poisson(3)")
-
-
-def test_permuted_arms_keep_their_rewards_and_delays():
-    problem = Problem(["beta(6, 4)", 0.5, 0.2], ["constant(3)", "poisson(20)", "pareto(2.5, 9)"])
-    order = [2, 0, 1]
-    permuted = problem.permuted(order)
-    assert permuted.means == tuple(problem.means[arm] for arm in order)
-    assert permuted.gaps == tuple(problem.gaps[arm] for arm in order)
-    assert permuted.best == order.index(problem.best)
-    listed, here = (each.start(rng=np.random.default_rng(1)) for each in (problem, permuted))
-    for arm in (0, 1, 2, 1, 0):
-        assert here.play(arm, 500) == listed.play(order[arm], 500)
 
 
 @pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [1, 2, 3], [0, 1, 2, 3], [0, 1.5, 2]])

@@ -13,6 +13,7 @@ from scipy import stats
 
 from latesum import Beta, Calendar, FieldProblem, InvalidInput, Problem
 from latesum.delays import base
+from latesum.simulation.field import problem_from
 
 ERROR_RATE = 0.005
 WEEK = Calendar(step=12, factors=(1.0, 0.2, 0.6))
@@ -45,27 +46,17 @@ def _totals(play, runs):
     return np.array([play(np.random.default_rng([7, number])) for number in range(runs)])
 
 
-def _as_a_third_arm(problem, mean):
-    """The problem with the status quo as one more arm, for the reference."""
-    arms = [*problem.arms, mean]
-    if isinstance(problem, FieldProblem):
-        return FieldProblem(arms, problem.delay, calendar=problem.calendar)
-    return Problem(arms, problem.delay)
-
-
 @pytest.mark.parametrize("runs", [250, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_the_pipeline_is_that_of_a_world_in_which_it_was_really_played(name, runs, monkeypatch):
     problem, status_quo, long_enough, plan, largest = CASES[name]
     if largest is not None:
         monkeypatch.setattr(base, "MAX_TABLE", largest)
-        fresh = Problem(problem.arms, problem.delay.text)
-        if isinstance(problem, FieldProblem):
-            fresh = FieldProblem(problem.arms, problem.delay.text, calendar=problem.calendar)
-        problem = fresh
+        problem = problem_from(problem.plain())
     reference, arm = problem, status_quo
-    if isinstance(status_quo, float):
-        reference, arm = _as_a_third_arm(problem, status_quo), 2
+    if isinstance(status_quo, float):  # a third arm
+        data = problem.plain()
+        reference, arm = problem_from({**data, "arms": [*data["arms"], status_quo]}), 2
 
     def shortcut(rng):
         world = problem.start(rng=rng, status_quo=status_quo)
@@ -112,17 +103,14 @@ def test_a_calendar_is_followed_before_the_start_and_a_drift_is_not():
 
 
 @pytest.mark.parametrize(
-    ("delay", "status_quo", "says"),
-    [
-        ("constant(3)", 2, "no arm 2"),
-        ("constant(3)", -1, "an arm"),
-        ("constant(3)", True, "not True"),
-        ("constant(3)", 1.5, "at most 1, not 1.5"),
-    ],
+    ("status_quo", "says"),
+    [(2, "no arm 2"), (-1, "an arm"), (True, "not True"), (1.5, "at most 1, not 1.5")],
 )
-def test_nonsense_is_refused(delay, status_quo, says):
+def test_nonsense_is_refused(status_quo, says):
     with pytest.raises(InvalidInput, match=says):
-        Problem([0.4, 0.7], delay).start(rng=np.random.default_rng(1), status_quo=status_quo)
+        Problem([0.4, 0.7], "constant(3)").start(
+            rng=np.random.default_rng(1), status_quo=status_quo
+        )
 
 
 def test_a_delay_without_a_mean_would_have_infinitely_much_in_flight(monkeypatch):

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from latesum import _render
 from latesum._checks import InvalidInput, whole_number
 from latesum.delays.curves import Floats
 from latesum.delays.sums import CHUNK, sum_over_rounds
@@ -80,28 +79,6 @@ class Delay(ABC):
 
     def __repr__(self) -> str:
         return f"delays.{self.short_text}"
-
-    def _repr_html_(self) -> str:
-        """For notebooks: moments, quantiles, and the share that has arrived over rounds."""
-        median, late, latest = self.quantiles([0.5, 0.95, 0.99]).tolist()
-        end = max(self.bound if self.bound is not None else 2 * latest, 1)
-        rounds = np.unique(np.linspace(0, min(end, 4 * latest + 1), 161).astype(np.int64))
-        arrived = 1 - self.survival(rounds)
-        pairs = [
-            ("mean", f"{self.mean:.4g} rounds"),
-            ("standard deviation", f"{self.variance**0.5:.4g} rounds"),
-            ("half arrive within", f"{median:,} rounds"),
-            ("95% arrive within", f"{late:,} rounds"),
-            ("at most", "no bound" if self.bound is None else f"{self.bound:,} rounds"),
-        ]
-        curve = _render.curve(
-            rounds.tolist(),
-            arrived.tolist(),
-            label="the share that has arrived over rounds",
-            ends=("0", f"{rounds[-1]:,} rounds"),
-            top=f"{arrived[-1]:.1%} arrived",
-        )
-        return _render.heading(repr(self)) + _render.facts(pairs) + curve
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Delay) and self._identity == other._identity
