@@ -20,7 +20,7 @@ PROBLEMS = [
 def test_gymnasiums_checker_has_nothing_to_say(problem, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # Made without an id, an environment has no spec, and the checker says that it cannot make a second one.
+        # Made without an id, an environment has no spec, of which the checker would make another.
         warnings.filterwarnings("ignore", message=".*spec.*")
         check_env(kind(problem, 500), skip_render_check=True)
 

@@ -1,4 +1,4 @@
-"""Special cases, play for play, against plain versions on the same draws; see test_conformance too."""
+"""Special cases, play for play, against plain versions on the same draws."""
 
 import numpy as np
 import plain_policies as plain

@@ -34,7 +34,7 @@ def test_a_run_does_not_use_up_its_seed():
 
 @pytest.mark.parametrize("policy", [QPMD("ucb1", 2), DelayedUCB1(2)], ids=["queues", "received"])
 def test_delays_far_beyond_the_ring(policy, monkeypatch):
-    """With a ring of 32 rounds and chunks of 16 most of this tail goes round the ring many times."""
+    """With a ring of 32 rounds and chunks of 16 most of this tail goes round it many times."""
     monkeypatch.setattr(runner, "CHUNK", 16)
     monkeypatch.setattr(runner, "MAX_RING", 32)
     problem = Problem([0.5, 0.6], "pareto(1.05, 1000)")

@@ -1,4 +1,4 @@
-"""What a policy was built with: attributes, parameters, text, pickles; and what it saves by itself."""
+"""What a policy was built with: attributes, parameters, repr, pickles; and what it saves."""
 
 import json
 import pickle
@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, policies
-from latesum.policies import (
-    ODAAFB,
-    Block,
-    FixedSplit,
-    Flow,
-    RoundRobin,
-    check,
-)
+from latesum.policies import ODAAFB, Block, FixedSplit, Flow, RoundRobin, check
 from latesum.policies.base import Policy
 from latesum.policies.registry import accepted_parameters, available
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from latesum.delays import parse
 from latesum.policies.flow import FlowBalance
@@ -162,3 +163,93 @@ def test_tails_widen_the_limits_after_short_runs():
     assert width(150)[0] == pytest.approx(50 * math.exp(-3))
     assert width(75, delay_bound=150)[0] == pytest.approx(25)
     assert width(150)[1] > width(150, delay_bound=150)[1]
+
+
+def divergence(p, q):
+    terms = [a * math.log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0]
+    return sum(terms)
+
+
+def upper(p, allowance):
+    if p >= 1 or allowance >= -math.log(1e-300):
+        return 1.0
+    return brentq(lambda q: divergence(p, q) - allowance, p, 1 - 1e-15, xtol=1e-15)
+
+
+def plain_limits(balance, level):
+    """The thinned interval again, plainly: a union over the other arms, and n' = N + d B plays."""
+    risk, arms = 1 - level, balance.n_arms
+    plays = np.array(balance.rounds) + balance.reach * np.array(balance.boundaries)
+    present = [balance._tail(balance.run) * (arm == balance.previous) for arm in range(arms)]
+    slack = np.array(balance.slack) + present
+
+    def totals(arm, allowance):
+        share = min(max(balance.totals[arm] / plays[arm], 0.0), 1.0)
+        each = allowance / plays[arm]
+        least, most = plays[arm] * (1 - upper(1 - share, each)), plays[arm] * upper(share, each)
+        return least - slack[arm], most + slack[arm]
+
+    def solved(arm, least, most, low, high):
+        others = [other for other in range(arms) if other != arm]
+        own, leaks = balance.own[arm], balance.leaks[arm]
+        in_most = sum(leaks.get(other, 0.0) * high[other] for other in others)
+        in_least = sum(leaks.get(other, 0.0) * low[other] for other in others)
+        return (least - in_most) / own, (most - in_least) / own
+
+    low, high = np.zeros(arms), np.ones(arms)
+    wide = math.log(2 * (arms - 1) / (0.1 * risk))
+    for _ in range(60):
+        for arm in range(arms):
+            new_low, new_high = solved(arm, *totals(arm, wide), low, high)
+            new_low, new_high = max(new_low, low[arm]), min(new_high, high[arm])
+            if new_low <= new_high:  # otherwise the totals contradict each other
+                low[arm], high[arm] = new_low, new_high
+    own = math.log(2 / (0.9 * risk))
+    return [solved(arm, *totals(arm, own), low, high) for arm in range(arms)]
+
+
+@pytest.mark.parametrize("bound", [None, 40, 300])
+def test_the_limits_are_those_of_the_theorem(bound):
+    balance = FlowBalance(3, mean_delay=20, delay_bound=bound)
+    for arm, rounds, mean in [
+        (0, 400, 0.5),
+        (1, 300, 0.6),
+        (2, 500, 0.3),
+        (0, 200, 0.5),
+        (2, 100, 0.3),
+    ]:
+        balance.add(arm, rounds, rounds * mean)
+    for level in (0.9, 0.99):
+        low, high = balance.limits(level)
+        expected = np.array(plain_limits(balance, level))
+        np.testing.assert_allclose(low, expected[:, 0], atol=1e-6)
+        np.testing.assert_allclose(high, expected[:, 1], atol=1e-6)
+
+
+def test_totals_that_contradict_each_other_say_nothing_about_other_arms():
+    balance = FlowBalance(2, mean_delay=50)
+    balance.add(0, 200, 60.0)
+    balance.add(1, 200, 399.0)  # more than 200 plays and what leaked in can bring
+    balance.add(0, 200, 60.0)
+    low, high = balance.limits(0.95)
+    expected = np.array(plain_limits(balance, 0.95))
+    np.testing.assert_allclose(low, expected[:, 0], atol=1e-6)
+    np.testing.assert_allclose(high, expected[:, 1], atol=1e-6)
+
+
+def test_a_mean_outside_its_range_corrects_the_others_up_to_a_limit():
+    """Clipped to [0, 1], low rates would be biased; without a limit errors could grow."""
+
+    def means(total):
+        balance = FlowBalance(2, mean_delay=50)
+        balance.add(0, 400, total)
+        balance.add(1, 400, 200.0)
+        return balance, balance.means()
+
+    for total in (-60.0, 450.0):  # means of -0.17 and 1.29
+        balance, found = means(total)
+        assert not 0 <= found[0] <= 1
+        weights = [[balance.own[0], 0.0], [balance.leaks[1][0], balance.own[1]]]
+        np.testing.assert_allclose(found, np.linalg.solve(weights, balance.totals), atol=1e-6)
+    _, found = means(900.0)  # 2.57, which corrects as 1.5 does
+    assert found[1] == pytest.approx((200 - 50 * 1.5) / 350)

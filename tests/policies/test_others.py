@@ -3,13 +3,7 @@
 import pytest
 
 from latesum import InvalidInput, Problem, compare, simulate
-from latesum.policies import (
-    ARSUCB,
-    CLW,
-    FixedSplit,
-    Oracle,
-    RoundRobin,
-)
+from latesum.policies import ARSUCB, CLW, FixedSplit, Oracle, RoundRobin
 
 
 def test_a_fixed_split_gives_each_arm_its_share_and_then_the_best():

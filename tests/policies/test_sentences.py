@@ -1,4 +1,4 @@
-"""What policies say: findings, reasons and phases; no reason claims anything where nothing is known."""
+"""What policies say: findings and reasons; none claims anything where nothing is known."""
 
 import numpy as np
 import pytest

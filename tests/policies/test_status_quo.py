@@ -1,17 +1,11 @@
-"""What ran before, and its history: what the flow policies make of them."""
+"""The status quo and the history from before the start: what Flow makes of them."""
 
 import json
 
 import pytest
 
 from latesum import InvalidInput
-from latesum.policies import (
-    ODAAF,
-    Flow,
-    build,
-    check,
-    from_state,
-)
+from latesum.policies import ODAAF, Flow, build, check, from_state
 from latesum.policies.flow import FlowBalance
 
 PLAYS = [(0, 130, 60.0), (1, 40, 30.0), (1, 260, None), (0, 95, 50.0), (2, 300, 100.0)]
@@ -25,7 +19,7 @@ def _balance(status_quo, plays, **more):
     return balance
 
 
-def test_an_arm_that_ran_before_is_like_one_that_was_played_without_a_total():
+def test_an_arm_as_status_quo_is_like_one_that_was_played_without_a_total():
     given = _balance(1, PLAYS)
     played = _balance(None, [(1, 10_000, None), *PLAYS])
     assert (given.own, given.leaks) == (played.own, played.leaks)
@@ -52,8 +46,12 @@ def test_no_arm_is_judged_by_rounds_in_which_something_else_still_arrived(earned
     assert balance.limits(0.9) == pending.limits(0.9)
 
 
-def test_what_ran_before_is_one_more_unknown_that_is_solved_for():
-    plays = [(0, 75, 50 * 0.4 + 25 * 0.8), (1, 1000, 975 * 0.3 + 25 * 0.4), (0, 500, 475 * 0.4 + 25 * 0.3)]  # fmt: skip
+def test_the_status_quo_is_one_more_unknown_that_is_solved_for():
+    plays = [
+        (0, 75, 50 * 0.4 + 25 * 0.8),
+        (1, 1000, 975 * 0.3 + 25 * 0.4),
+        (0, 500, 475 * 0.4 + 25 * 0.3),
+    ]
     balance = _balance("other", plays)
     assert balance.means()[:2] == pytest.approx([0.4, 0.3])
     assert balance.mean_of_status_quo() == pytest.approx(0.8)
@@ -125,7 +123,7 @@ def test_fresh_replaces_the_history():
         ODAAF(2, 1_000, mean_delay=5).fresh(history=[])
 
 
-def test_what_ran_before_is_among_the_findings():
+def test_the_status_quo_is_among_the_findings():
     policy = Flow(2, 6_000, mean_delay=10, status_quo="other")
     for _ in range(4):
         asked = policy.ask()

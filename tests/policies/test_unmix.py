@@ -372,7 +372,7 @@ def test_intervals_are_narrower_where_rewards_vary_less():
 
 @pytest.mark.parametrize("given", [1.0, 0.5])
 def test_the_best_arm_is_found_though_its_rewards_come_later(given):
-    """Nine times as late as those of the worst arm; the given mean is the longest, or half of it."""
+    """Nine times as late as those of the worst arm; given the longest mean, or half of it."""
     delays = ["exponential(20)", "exponential(60)", "exponential(180)"]
     spec = RunSpec(
         Problem([0.30, 0.33, 0.36], delays),
@@ -427,7 +427,7 @@ def test_a_copy_decides_as_the_original_when_an_arm_is_taken_away():
 
 
 def _played_while_totals_are_missing(missing):
-    """Rounds of each of three arms; the totals of the first visits to arm 1, the best, are missing."""
+    """Rounds of each of three arms; totals of the first visits to arm 1, the best, are missing."""
     world = Problem([0.3, 0.6, 0.5], "exponential(20)").start(rng=np.random.default_rng(5))
     policy = Unmix(3, 40_000, mean_delay=20, rng=np.random.default_rng(5))
     rounds, visits, last = [0, 0, 0], 0, None
