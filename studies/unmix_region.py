@@ -51,7 +51,7 @@ def largest_cost(seed: int, number: int) -> float:
         if segments.clock >= look_at:
             look_at = 2 * segments.clock
             for each in found.all:
-                each.anew_at = 0.0
+                each.refit_at = 0.0
             found.look(segments)
             costs = [each.objective for each in found.all]
             true = min(costs[place], costs[0]) if factor == 1.0 else costs[place]

@@ -130,7 +130,7 @@ def test_variances_are_right_for_bernoulli_and_an_upper_bound_for_other_rewards(
         world = problem.start(rng=np.random.default_rng([7, run]))
         segments = _segments(schedule, [world.play(arm, rounds) for arm, rounds in schedule])
         explanation = DelayExplanation(40.0, 0.0, curve)
-        explanation.fit_anew(segments)
+        explanation.refit(segments)
         scores.append((np.array(explanation.means) - [0.4, 0.6]) / np.sqrt(explanation.variances))
     ratio = np.var(scores)
     assert ratio < 1.25

@@ -132,7 +132,7 @@ def mean_difference(delay: Delay) -> float:
     (0.0, 50)
     """
     n = 200
-    values = np.sort([delay.quantile((place + 0.5) / n) for place in range(n)])
+    values = np.sort([delay.quantile((i + 0.5) / n) for i in range(n)])
     return float(2 / n**2 * np.sum((2 * np.arange(1, n + 1) - n - 1) * values))
 
 

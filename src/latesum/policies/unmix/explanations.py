@@ -123,21 +123,21 @@ class DelayExplanation:
         else:
             self.stretches = (1.0,) * n_arms
         self._used_laws = set(self.laws.tolist())
-        #: Per arm: its known rounds when it was not in doubt by this, and when to ask again.
-        self.asked: dict[int, tuple[int, float]] = {}
+        #: Per arm that was not in doubt by this: its known rounds then, and when to test it again.
+        self.refuted: dict[int, tuple[int, float]] = {}
         self.point: Floats = np.concatenate([curve.bins[0], np.full(n_arms, 0.5)])
         self.variances: Floats = np.ones(n_arms)
         self.means = [0.5] * n_arms  # not clipped to [0, 1]
         self.objective, self.misfit, self.cost, self.deficit = 0.0, 1.0, 0.0, 0.0
         self.fitted_at = 0  # the rounds that the fit knows
         #: At how many rounds to fit it again, and from a neutral point too.
-        self.look_at = self.anew_at = 0.0
+        self.look_at = self.refit_at = 0.0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DelayExplanation:
         """A copy that shares the curve, which nothing changes."""
         new = memo[id(self)] = copy.copy(self)
         new.point, new.variances = self.point.copy(), self.variances.copy()
-        new.asked = {**self.asked}
+        new.refuted = {**self.refuted}
         new.base, new.design = copy.deepcopy((self.base, self.design), memo)
         return new
 
@@ -199,7 +199,7 @@ class DelayExplanation:
         new.charged = one_of_many + 2.0 * KAPPA
         return new
 
-    def fit_anew(self, segments: Segments) -> None:
+    def refit(self, segments: Segments) -> None:
         """Fit from a neutral point too, and keep the likelier one."""
         other = copy.copy(self)
         other.point, other.variances = self._neutral(segments), self.variances.copy()
@@ -265,7 +265,7 @@ class Explanations:
         #: With one delay for all arms, and with arms whose delay is longer.
         self.common = [given or self._wide(SMALLEST_SCALE, 0.0, 0.0)]
         self.stretched: list[DelayExplanation] = []
-        self._asked: dict[tuple[int, tuple[float, ...]], float] = {}
+        self._refuted: dict[tuple[int, tuple[float, ...]], float] = {}
         self.believed = self.common[0]
         #: The explanation by which the arm that is visited may be the best one.
         self.tested: DelayExplanation | None = None
@@ -294,15 +294,15 @@ class Explanations:
         """
         clock = segments.clock
         for each in self.all:
-            if clock >= each.anew_at and not each.charged:
-                each.anew_at = 4.0 * clock
-                each.fit_anew(segments)
+            if clock >= each.refit_at and not each.charged:
+                each.refit_at = 4.0 * clock
+                each.refit(segments)
             elif clock >= each.look_at and each.fitted_at < clock:
                 each.refine(segments)
         for each in self._believe(segments):
             budget = 2.0 * math.log(max(clock / max(each.scale, 1.0), 1.0))
             margin = each.deficit - each.penalty - budget
-            each.look_at = min(_ask_again(clock, margin), 2.0 * clock)
+            each.look_at = min(_test_again_at(clock, margin), 2.0 * clock)
 
     def follow(self, segments: Segments) -> None:
         """Fit what is believed, and what is tested."""
@@ -355,7 +355,7 @@ class Explanations:
                 own = 1.0 / factor if arm == leader else factor
                 stretches = (*base.stretches[:arm], own, *base.stretches[arm + 1 :])
                 key = self.common.index(base.base), stretches
-                if self._asked.get(key, 0.0) > segments.clock:
+                if self._refuted.get(key, 0.0) > segments.clock:
                     break
                 if (base.base, stretches) in known:
                     continue
@@ -367,7 +367,7 @@ class Explanations:
                         margin = (each.cost - believed.cost) / believed.misfit
                         margin -= _kept(segments, each)
                 if margin > 0.0:
-                    self._asked[key] = _ask_again(segments.clock, margin)
+                    self._refuted[key] = _test_again_at(segments.clock, margin)
                     break
                 self.stretched.append(each)
 
@@ -405,12 +405,12 @@ class Explanations:
                 continue
             if each.means[arm] >= value:
                 return each
-            if each.asked.get(arm, (0, 0.0)) > (known, segments.clock):
+            if each.refuted.get(arm, (0, 0.0)) > (known, segments.clock):
                 continue
             found = each.held(segments, arm, value, limit, limit + _FAR * misfit)
             if found <= limit:
                 return each
-            each.asked[arm] = known, _ask_again(segments.clock, (found - limit) / misfit)
+            each.refuted[arm] = known, _test_again_at(segments.clock, (found - limit) / misfit)
         return None
 
     def limits(self, segments: Segments, deviations: float) -> list[tuple[float, float]]:
@@ -456,8 +456,8 @@ def _kept(segments: Segments, each: DelayExplanation) -> float:
     return max(2.0 * math.log(segments.clock / each.scale) - 2.0 * KAPPA, KAPPA)
 
 
-def _ask_again(clock: int, margin: float) -> float:
-    """When to look again at what is over its budget by a margin: budgets grow by 2 log(t)."""
+def _test_again_at(clock: int, margin: float) -> float:
+    """When to test again what is over its budget by a margin: budgets grow by 2 log(t)."""
     return clock * math.exp(min(max(margin, 0.0) / 4.0, math.log(_MOST_GROWTH)))
 
 

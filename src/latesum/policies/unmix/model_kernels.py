@@ -21,7 +21,7 @@ START, END, ARM, TOTAL, KNOWN, BLOCK = 0, 1, 2, 3, 4, 5
 BAND = 6
 #: Rows of `bins`: the prior of the weights, its precision, the mean delay and end of each bin.
 PRIOR, PRECISION, BIN_MEAN, BIN_END = 0, 1, 2, 3
-#: Places of `given`: the mean total per round, how much rewards vary (1: as 0/1 rewards do), the
+#: Entries of `given`: the mean total per round, how much rewards vary (1: as 0/1 rewards do), the
 #: mean delay that was given, and its standard deviation (0: none was given).
 TYPICAL, DISPERSION, MEAN, MEAN_SD = 0, 1, 2, 3
 
@@ -158,15 +158,15 @@ def whiten(table, pending, arrivals, laws, point, given, equations):
             factors[c, c - j] = value
             variance -= value * value
             earlier = equations[j]
-            for place in range(width + 1):
-                equation[place] -= value * earlier[place]
+            for i in range(width + 1):
+                equation[i] -= value * earlier[i]
         pivot = math.sqrt(max(variance, _LEAST_PIVOT * given[DISPERSION] * (mean_total + 1.0)))
         factors[c, 0] = pivot
         if c < pending and table[c, KNOWN] == 1.0:
             noise += 2.0 * math.log(pivot)
         pivot = 1.0 / pivot
-        for place in range(width + 1):
-            equation[place] *= pivot
+        for i in range(width + 1):
+            equation[i] *= pivot
     return noise
 
 

@@ -174,10 +174,10 @@ class Unmix(Policy):
             self._decide()
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
-        # Segments are not merged while the delay may be longer than it seems.
-        longest = self._explanations.longest_plausible if self._nothing_given else self._unit
-        merged_after = self._later_visit * max(1.0, longest / self._unit)
-        self._segments.add(arm, rounds, total, math.inf if self._ramp else merged_after)
+        merged_after = math.inf if self._ramp else self._later_visit
+        if self._nothing_given:  # not while the delay may be longer than it seems
+            merged_after *= max(1.0, self._explanations.longest_plausible / self._unit)
+        self._segments.add(arm, rounds, total, merged_after)
 
     def _fit(self) -> None:
         """Fit all explanations when the rounds have doubled, otherwise go one step further."""
@@ -225,8 +225,8 @@ class Unmix(Policy):
                 segments.visits = [0] * segments.n_arms  # nothing is known of the arms yet
                 return False
         last = segments.last_arm if segments.count else -1
-        place = order.index(last) + 1 if last in order else 0
-        self._arm, self._remaining = order[place % len(order)], self._ramp
+        following = order.index(last) + 1 if last in order else 0
+        self._arm, self._remaining = order[following % len(order)], self._ramp
         self._ramp *= 2
         return True
 

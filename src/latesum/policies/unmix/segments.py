@@ -35,6 +35,7 @@ class Segments:
         self.count = self.n_blocks = self.clock = 0
         #: The rounds whose totals are known, and their rewards.
         self.reported_rounds, self.rewards = 0, 0.0
+        self.typical = 0.5  # the mean total per round
         #: The first segment after the last known total, from where on they are still to be
         #: reported; and how long no reward came at the start.
         self.pending_from = self.silence = 0
@@ -64,11 +65,6 @@ class Segments:
         """How long the last block has been played since the start."""
         start = self._blocks[self.n_blocks - 1, 0] if self.n_blocks else 0.0
         return self.clock - max(int(start), 0)
-
-    @property
-    def typical(self) -> float:
-        """The mean total per round."""
-        return min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
 
     @property
     def late_from(self) -> int:
@@ -112,6 +108,7 @@ class Segments:
         self.known[arm] += rounds
         self.reported_rounds += rounds
         self.rewards += total
+        self.typical = min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
 
     def _begin_block(self, arm: int, start: float) -> None:
         if self.n_blocks == len(self._blocks):
