@@ -54,11 +54,19 @@ def _load_everything():
 
     for name in ("plan", "campaign"):
         load(name)
-    with tempfile.TemporaryDirectory() as folder, Campaign.create(
-        name="first", options=["A", "B"], policy="unmix", start="2026-01-01", expected_rounds=1000,
-        parameters={"horizon": 20_000, "mean_delay": 1000}, time_basis="arrival",
-        store=Path(folder) / "first.db",
-    ) as campaign:  # fmt: skip
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Campaign.create(
+            name="first",
+            options=["A", "B"],
+            policy="unmix",
+            start="2026-01-01",
+            expected_rounds=1000,
+            parameters={"horizon": 20_000, "mean_delay": 1000},
+            time_basis="arrival",
+            store=Path(folder) / "first.db",
+        ) as campaign,
+    ):
         for bucket in range(1, 5):
             campaign.decide(bucket)
             campaign.record(bucket, rounds=1000, total=30)

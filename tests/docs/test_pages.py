@@ -34,7 +34,7 @@ PAGES = sorted(
 GENERATED = {DOCS / "reference" / "command-line.md"}
 #: A file of the root, shown on a page of the site.
 INCLUDED = re.compile(r"```\{include\} (\S+)")
-#: Rooms without names for users.
+#: Packages without names for users.
 INTERNAL = {"cli", "service"}
 
 
@@ -111,13 +111,13 @@ def _public():
     """Every public name, by the shortest way to it."""
     top = {name for name in dir(latesum) if not inspect.ismodule(getattr(latesum, name))}
     names = {f"latesum.{name}" for name in top - {"__version__"}}
-    for room in pkgutil.iter_modules(latesum.__path__):
-        if room.name.startswith("_") or room.name in INTERNAL:
+    for package in pkgutil.iter_modules(latesum.__path__):
+        if package.name.startswith("_") or package.name in INTERNAL:
             continue
-        module = importlib.import_module(f"latesum.{room.name}")
-        for name in dir(module) if room.name == "adapters" else module.__all__:
+        module = importlib.import_module(f"latesum.{package.name}")
+        for name in dir(module) if package.name == "adapters" else module.__all__:
             if name not in top and not inspect.ismodule(getattr(module, name)):
-                names.add(f"latesum.{room.name}.{name}")
+                names.add(f"latesum.{package.name}.{name}")
     return names
 
 

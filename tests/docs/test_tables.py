@@ -79,10 +79,19 @@ def test_a_number_that_is_typed_over_is_noticed(tables):
 def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
     before = read_summary(RESULTS / "safety.csv")
     row = {
-        "policy": "unmix", "law": "wide", "given": 1.0, "horizon": None, "seed": 99, "runs": 4_000,
-        "possibly_stuck": 3, "stuck": 2, "stuck_anew": 1, "upper_limit": 0.0016, "mean": 3_000.0,
+        "policy": "unmix",
+        "law": "wide",
+        "given": 1.0,
+        "horizon": None,
+        "seed": 99,
+        "runs": 4_000,
+        "possibly_stuck": 3,
+        "stuck": 2,
+        "stuck_anew": 1,
+        "upper_limit": 0.0016,
+        "mean": 3_000.0,
         "worst": 9_000.0,
-    }  # fmt: skip
+    }
     for stuck in (2, 0):
         write_summary(tmp_path / "made" / "safety.csv", [{**row, "stuck": stuck}])
         tables.take(tmp_path / "made")

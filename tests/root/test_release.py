@@ -43,9 +43,13 @@ print(plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hour
 
 def _run(*command, code=0, environment=None, **more):
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False,
-        env=environment, **more,
-    )  # fmt: skip
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        **more,
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -103,8 +107,10 @@ def _pythons():
     for place in filter(None, places):
         said = subprocess.run(
             [place, "-c", "import platform; print(platform.python_version())"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         version = said.stdout.strip()
         if said.returncode == 0 and tuple(map(int, version.split(".")[:2])) >= (3, 11):
             found.setdefault(version, place)
@@ -248,9 +254,17 @@ def test_the_oldest_libraries_that_are_allowed(wheel, environment):
     assert "--arms" in environment.latesum("compare", "--help").stdout
     shared = ["--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--horizon", "500"]
     environment.latesum(
-        "compare", *shared, "--policies", "flow", "--replications", "2", "--plot", "x.png",
-        "--out", "x.parquet",
-    )  # fmt: skip
+        "compare",
+        *shared,
+        "--policies",
+        "flow",
+        "--replications",
+        "2",
+        "--plot",
+        "x.png",
+        "--out",
+        "x.parquet",
+    )
     (environment.folder / "sweep.toml").write_text(
         "horizon = 500\nreplications = 2\nseed = 1\n[[problems]]\narms = [0.3, 0.6]\n"
         'delay = "uniform(0, 10)"\n[[policies]]\npolicy = "flow"\n'
@@ -258,10 +272,24 @@ def test_the_oldest_libraries_that_are_allowed(wheel, environment):
     environment.latesum("sweep", "sweep.toml", "--workers", "1", "--dask", "local")
     store = ["campaign", "--store", "campaigns.db"]
     environment.latesum(
-        *store, "new", "banners", "--options", "red,blue", "--expected-rounds", "1000",
-        "--time-basis", "arrival", "--policy", "odaaf-b", "--parameter", "horizon=90 days",
-        "--parameter", "mean_delay=12 hours", "--parameter", "delay_bound=1 day",
-    )  # fmt: skip
+        *store,
+        "new",
+        "banners",
+        "--options",
+        "red,blue",
+        "--expected-rounds",
+        "1000",
+        "--time-basis",
+        "arrival",
+        "--policy",
+        "odaaf-b",
+        "--parameter",
+        "horizon=90 days",
+        "--parameter",
+        "mean_delay=12 hours",
+        "--parameter",
+        "delay_bound=1 day",
+    )
     environment.latesum(*store, "next")
     environment.latesum(*store, "status", "--html", "page.html")
     environment.python("import latesum.service.app")
