@@ -22,7 +22,7 @@ from latesum import _render
 from latesum._checks import InvalidInput
 from latesum._extras import as_frame, require
 from latesum._plugins import Registry, read_call
-from latesum.policies import Play, Policy
+from latesum.policies import Estimate, Play, Policy
 from latesum.simulation import Problem
 
 Floats = NDArray[np.float64]
@@ -94,11 +94,16 @@ class Run:
         return self.problem.is_best(int(self.arms[-1]), self.horizon)
 
     @functools.cached_property
+    def estimates(self) -> list[Estimate]:
+        """What the policy knows of the arms at the end; nothing if it has attributed feedback."""
+        return [] if self.policy is None else self.policy.estimates()
+
+    @functools.cached_property
     def answer(self) -> int:
         """The arm that the policy would go on with: the one that looks best to it at the end."""
         if self.policy is None:
             raise InvalidInput("a policy with attributed feedback does not say which looks best.")
-        estimates = [row for row in self.policy.estimates() if row.mean is not None]
+        estimates = [row for row in self.estimates if row.mean is not None]
         still_in = [row for row in estimates if row.active] or estimates
         if not still_in:  # nothing is known yet
             return self.policy.ask().arm

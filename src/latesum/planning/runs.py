@@ -52,7 +52,7 @@ def outcome(run: Run, within: float) -> Floats:
         changes = np.append(True, arms[1:] != arms[:-1])
         visits = np.bincount(arms[changes], minlength=problem.n_arms).tolist()
         commits = policy.ask().purpose == "commit"
-        named = named_winner(policy.estimates(), visits, commits=commits) is not None
+        named = named_winner(run.estimates, visits, commits=commits) is not None
     end = np.array([run.horizon])
     split = np.mean([problem.lost_by(arm, end)[0] for arm in range(problem.n_arms)])
     found, decided = ends_right(run, within), settled_after(run, within)

@@ -6,6 +6,7 @@ that no name means two things; `build` gives policies that decide from totals on
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Mapping
@@ -36,6 +37,11 @@ _ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "odaaf-v-tightened": ("odaaf-v", {"tightened": True}),
     "unmix-unknown-delay": ("unmix", {"mean_delay": None}),
 }
+
+
+@functools.cache
+def _parameters_of(owner: Any) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(owner).parameters
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ class PolicySpec:
     @property
     def accepted(self) -> Mapping[str, inspect.Parameter]:
         """The parameters that the policy takes, by name."""
-        return inspect.signature(self.owner).parameters
+        return _parameters_of(self.owner)
 
     @property
     def optional(self) -> list[str]:
