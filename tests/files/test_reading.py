@@ -93,18 +93,21 @@ def test_a_column_that_is_there_twice_is_refused_if_it_is_used():
         rows(b"sales,day,note,Note\n1,2,3,4\n", FileForm(columns={"day": "note"}))
 
 
-def test_rows_of_blanks_are_no_rows():
-    assert rows(b"day,sales\n1,2\n , \n,,\n0,0\n")[0] == [(2, ["1", "2"]), (5, ["0", "0"])]
-    book_ = book(("One", [["day", "sales"], [1, 2], [" ", None], [0, 0]]))
-    assert rows(book_)[0] == [(2, [1, 2]), (4, [0, 0])]
-
-
-def test_excels_own_first_line_of_a_text_file_is_skipped():
-    assert rows(b"sep=;\r\nday;sales\r\n1;2\r\n")[0] == [(3, ["1", "2"])]
-
-
-def test_trailing_separators_are_no_columns():
-    assert rows(b"day,sales\n1,2,,\n")[0] == [(2, ["1", "2"])]
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (b"day,sales\n1,2\n , \n,,\n0,0\n", [(2, ["1", "2"]), (5, ["0", "0"])]),
+        (
+            book(("One", [["day", "sales"], [1, 2], [" ", None], [0, 0]])),
+            [(2, [1, 2]), (4, [0, 0])],
+        ),
+        (b"sep=;\r\nday;sales\r\n1;2\r\n", [(3, ["1", "2"])]),  # Excel's own first line
+        (b"day,sales\n1,2,,\n", [(2, ["1", "2"])]),
+    ],
+    ids=["blanks", "blanks in Excel", "sep=", "trailing separators"],
+)
+def test_what_is_no_row_and_no_column(source, expected):
+    assert rows(source)[0] == expected
 
 
 def test_an_excel_file_has_values():
@@ -151,6 +154,15 @@ def test_a_parquet_file_has_values(tmp_path):
     assert rows(tmp_path / "t.parquet")[0] == rows(data)[0]
 
 
+def archive(**parts):
+    """A packed file; an Excel file is one of those."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in parts.items():
+            packed.writestr(f"xl/{name}.xml", content)
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("data", "says"),
     [
@@ -163,29 +175,13 @@ def test_a_parquet_file_has_values(tmp_path):
         (b"a\x00b", "not a text file"),
         (b"x" * 500_000, "more than 10,000 characters"),
         (b"day,sales\n" + b"x" * 2_000_000, "row 2: it has more than 1,000,000 characters"),
+        (archive(content="x"), "not an Excel file"),
+        (archive(workbook="x", sharedStrings=b"\0" * 50_000_000), "unpacks to 50,000,001 bytes"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_table_is_refused_in_a_sentence(data, says):
     with pytest.raises(InvalidInput, match=says):
         list(rows(data)[0])
-
-
-def test_an_archive_that_is_no_book_is_refused():
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as packed:
-        packed.writestr("content.xml", "x")
-    with pytest.raises(InvalidInput, match="not an Excel file"):
-        rows(file.getvalue())
-
-
-def test_what_unpacks_to_far_more_than_its_size_is_refused():
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("xl/workbook.xml", "x")
-        packed.writestr("xl/sharedStrings.xml", b"\0" * 50_000_000)
-    assert len(file.getvalue()) < 100_000
-    with pytest.raises(InvalidInput, match="unpacks to 50,000,001 bytes"):
-        rows(file.getvalue())
 
 
 def test_a_row_far_below_is_refused():
@@ -200,12 +196,9 @@ def test_a_row_far_below_is_refused():
 
 
 def test_folders_and_missing_files_are_refused(tmp_path):
-    with pytest.raises(InvalidInput, match="is a folder"):
-        rows(tmp_path)
-    with pytest.raises(InvalidInput, match="there is no file"):
-        rows(tmp_path / "no.csv")
-    with pytest.raises(InvalidInput, match="there is no file"):
-        rows(tmp_path / "no.xlsx")
+    for path, says in (("", "is a folder"), ("no.csv", "no file"), ("no.xlsx", "no file")):
+        with pytest.raises(InvalidInput, match=says):
+            rows(tmp_path / path)
 
 
 @pytest.mark.parametrize(

@@ -459,7 +459,7 @@ def _past_tense(event: Event, config: CampaignConfig) -> str:
     if event.kind == "import refused":
         return "sent a file that was refused"
     if event.kind == "file form":
-        return f"set how files are read ({FileForm.from_json(body.get('form', {}))})"
+        return f"set how files are read ({FileForm(**body.get('form', {}))})"
     named = "name" in body or "option" not in body
     goes_on = " (the pin went on)" if body.get("pin_goes_on") else ""
     return (ACTIONS[event.kind].past_tense + goes_on).format(

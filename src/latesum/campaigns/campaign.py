@@ -414,7 +414,7 @@ class Campaign:
 
     def file_form(self) -> FileForm:
         """How the last file was written that said so; `import_totals` reads the next one so."""
-        return FileForm.from_json(self.state().file_form)
+        return FileForm(**self.state().file_form)
 
     def remember_file_form(self, form: FileForm, *, user: str, reason: str) -> None:
         """Keep in the log how the campaign's files are written."""

@@ -143,15 +143,9 @@ class FileForm:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """What is given, as plain values."""
+        """What is given, as plain values: the arguments of an equal one."""
         whole = {**vars(self), "columns": dict(self.columns)}
         return {key: value for key, value in whole.items() if value is not None and value != {}}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> FileForm:
-        """The opposite of `to_json`; what a newer version added is not known here and left out."""
-        known = cls.__dataclass_fields__
-        return cls(**{key: value for key, value in saved.items() if key in known})
 
     @property
     def columns_text(self) -> str:

@@ -138,7 +138,7 @@ def _totals(given: Given, body: bytes) -> Response:
         Store(given["store"]) as store,
         Campaign.open(given["campaign"], store=store, clock=lambda: now) as campaign,
     ):
-        form = None if form is None else FileForm.from_json(form)
+        form = None if form is None else FileForm(**form)
         return take_totals(campaign, body, form, given["how"])
 
 
@@ -194,7 +194,7 @@ def _objects(rows: list[Any], field: str) -> list[dict[str, Any]]:
 
 def _history(given: Given, body: bytes) -> Response:
     """A file of rows before the start."""
-    form = FileForm.from_json(given["form"])
+    form = FileForm(**given["form"])
     regions = False if form.add_up else None
     found = read_past(body, form, regions=regions, most_rows=MAX_ROWS)
     labels = sorted(row.bucket for row in found.rows)
