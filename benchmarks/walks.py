@@ -62,18 +62,22 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         from fastapi.testclient import TestClient
         from latesum.campaigns import Store
-        from latesum.service import Tokens
+        from datetime import UTC, datetime
+        from latesum.service import Configuration, Tokens
         from latesum.service.app import create_app
         store = Store(Path(folder) / "c.db")
         secret = Tokens(store).new("x", "operate")
-        with TestClient(create_app(store), headers={"Authorization": "Bearer " + secret}) as client:
+        day = 1
+        clock = lambda: datetime(2026, 3, day, 12, tzinfo=UTC)
+        app = create_app(store, Configuration(clock=clock))
+        with TestClient(app, headers={"Authorization": "Bearer " + secret}) as client:
             client.put("/v1/campaigns/b", json={
-                "options": ["r", "b"], "policy": "odaaf", "every": "number",
+                "options": ["r", "b"], "policy": "odaaf", "every": "day",
                 "parameters": {"horizon": 90000, "mean_delay": 100}, "expected_rounds": 1000,
                 "time_basis": "arrival"})
             client.get("/v1/campaigns/b/option")
-            for bucket, walking in ((1, False), (2, True)):
-                rows = f"bucket,rounds,total\\n{bucket},1000,300\\n".encode()
+            for day, walking in ((2, False), (3, True)):
+                rows = f"bucket,rounds,total\\n2026-03-0{day - 1},1000,300\\n".encode()
                 sent = client.post("/v1/campaigns/b/totals", content=rows,
                                    headers={"content-type": "text/csv"})
                 assert sent.status_code == 200, sent.text

@@ -20,6 +20,7 @@ from pydantic import (
     create_model,
 )
 
+from latesum.campaigns.actions import ActionResult
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.campaigns.recording import Recorded
 from latesum.campaigns.state import Decision, Event, RecordStatus
@@ -164,6 +165,8 @@ HistoryRow = model_of(Row, "HistoryRow", without="line status")
 PastAnswer = list_of("rows", HistoryRow, regions=list[str], first=str, last=str, notes=list[str])
 BulkAnswer = list_of("rows", RowAnswer, written=bool, ignored=list[str], notes=list[str])
 HistoryAnswer = list_of("events", model_of(Event, "HistoryEvent", sentence=str), more=bool)
+#: What was done, and how the campaign is since; its state is null once it is deleted.
+ActionAnswer = model_of(ActionResult, "ActionAnswer", state=CampaignStatus | None, headline=str)
 ExplanationAnswer = create_model("ExplanationAnswer", sentences=(list[str], ...))
 
 
@@ -222,13 +225,3 @@ class ActionBody(Body):
         None, ge=1, le=10_000, description="For how many buckets, of `pin`."
     )
     config: Changes | None = Field(None, description="What to change, of `change`.")
-
-
-class ActionAnswer(BaseModel):
-    """What was done. `repeated`: it had been done before, under the same Idempotency-Key."""
-
-    done: bool
-    repeated: bool
-    note: str = Field("", description="What to know about it, such as that a pin goes on.")
-    state: CampaignStatus | None = Field(description="Null once it is deleted.")
-    headline: str

@@ -10,7 +10,7 @@ from pydantic import create_model
 
 from latesum._checks import InvalidInput
 from latesum._render import finite
-from latesum.campaigns.actions import ACTIONS, describe_event
+from latesum.campaigns.actions import ACTIONS, ActionResult, describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
 from latesum.campaigns.view import CampaignStatus
@@ -365,24 +365,25 @@ ActionName = Annotated[
 ]
 
 
-@actions.post("/delete")
+@actions.post("/delete", response_model=models.ActionAnswer)
 @needs("operate")
 async def delete(
     cached: NamedCampaign, sent: models.ActionBody, who: Who, campaigns: AllCampaigns
-) -> models.ActionAnswer:
+) -> Response:
     """Delete a campaign with its whole log. When, by whom and why stays; its name stays taken."""
     name, user = cached.campaign.name, _user_name(who, sent)
     await cached.write(cached.campaign.delete, sent.name or "", user=user, reason=sent.reason)
     campaigns.forget(name)
     note = f"{name} was deleted; its name stays taken."
-    return models.ActionAnswer(done=True, repeated=False, note=note, state=None, headline=note)
+    done = ActionResult("delete", None, repeated=False, note=note)
+    return send({**done._asdict(), "state": None, "headline": note})
 
 
-@actions.post("/{action}")
+@actions.post("/{action}", response_model=models.ActionAnswer)
 @needs("operate")
 async def act(
     cached: NamedCampaign, action: ActionName, sent: models.ActionBody, who: Who, key: Key = None
-) -> models.ActionAnswer:
+) -> Response:
     """Do one of the operator actions; each takes what its description says, and no more."""
     done = await cached.write(
         cached.campaign.act,
@@ -395,13 +396,7 @@ async def act(
     )
     cached.forget_status()
     status = await cached.status()
-    return models.ActionAnswer(
-        done=True,
-        repeated=done.repeated,
-        note=done.note,
-        state=status.state,
-        headline=status.headline,
-    )
+    return send({**done._asdict(), "state": status.state, "headline": status.headline})
 
 
 def _user_name(token: Token, sent: models.ActionBody) -> str:
