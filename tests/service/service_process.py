@@ -96,6 +96,10 @@ class ServiceProcess:
             time.sleep(0.01)
         raise RuntimeError("the service does not answer")
 
+    def connect(self):
+        """A socket to it."""
+        return socket.create_connection(("127.0.0.1", self._given[1]), timeout=60)
+
     def serving(self):
         """The process that answers requests; another one watches over it."""
         pid = self.process.pid

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import socket
 import sqlite3
 import subprocess
 import threading
@@ -37,11 +36,6 @@ def served(tmp_path_factory):
         yield service, secret
 
 
-def connect(service):
-    host, port = service.url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=60)
-
-
 @pytest.mark.parametrize(
     ("start", "more"),
     [
@@ -54,7 +48,7 @@ def connect(service):
 def test_a_head_without_end_is_cut_off(served, start, more):
     service, _ = served
     sent = 0
-    with contextlib.suppress(ConnectionError), connect(service) as endless:
+    with contextlib.suppress(ConnectionError), service.connect() as endless:
         endless.sendall(start)
         while sent < 16_000_000:  # it is closed long before
             endless.sendall(more)
@@ -65,7 +59,7 @@ def test_a_head_without_end_is_cut_off(served, start, more):
 
 def test_a_large_body_that_comes_with_its_head_is_no_long_head(served):
     service, secret = served
-    with connect(service) as talking:
+    with service.connect() as talking:
         body = b"x" * 200_000
         head = (
             "POST /v1/campaigns/banner/totals HTTP/1.1\r\nHost: a\r\nContent-Type: text/csv\r\n"
@@ -79,7 +73,7 @@ def test_a_large_body_that_comes_with_its_head_is_no_long_head(served):
 def test_a_body_that_never_comes_is_not_waited_for_long(served, path):
     service, secret = served
     method = "POST" if path == "/login" else "GET"
-    with connect(service) as waiting:
+    with service.connect() as waiting:
         waiting.sendall(
             f"{method} {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n"
             "Content-Length: 50\r\n\r\nab".encode()
@@ -170,7 +164,7 @@ def test_a_flood_of_refused_requests_does_not_fill_the_log(make_service, lines, 
 @pytest.mark.parametrize("hosts", [[], ["a", "b"]])
 def test_a_request_has_one_host(served, hosts):
     service, secret = served
-    with connect(service) as talking:
+    with service.connect() as talking:
         lines = [f"Host: {host}" for host in hosts]
         talking.sendall(
             "\r\n".join(
@@ -192,7 +186,7 @@ def test_requests_that_wait_for_their_bodies_keep_nobody_out(served):
     slow = b"POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nab"
     with contextlib.ExitStack() as stack:
         for _ in range(2 * auth.MAX_REQUESTS):
-            stack.enter_context(connect(service)).sendall(slow)
+            stack.enter_context(service.connect()).sendall(slow)
         # From another address: those of this one are guesses.
         transport = httpx.HTTPTransport(local_address="127.0.0.2")
         with httpx.Client(transport=transport, timeout=60) as client:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import socket
 import time
 
 import httpx
@@ -40,16 +39,11 @@ def served(tmp_path_factory):
         yield service, {"Authorization": f"Bearer {secret}"}
 
 
-def connect(service):
-    host, port = service.url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=60)
-
-
 def test_three_hundred_slow_sockets_do_not_stop_a_service_that_has_512_files(served):
     service, headers = served
     with contextlib.ExitStack() as stack:
         for number in range(300):
-            slow = stack.enter_context(connect(service))
+            slow = stack.enter_context(service.connect())
             slow.sendall(b"GET / HTTP/1.1\r\nX: ")
             if number % 30 == 0:
                 answer = httpx.get(f"{service.url}/livez", timeout=60)
@@ -62,19 +56,19 @@ def test_more_connections_than_there_are_files_wait_and_are_answered(served):
     service, _ = served
     with contextlib.ExitStack() as stack:
         for _ in range(600):
-            stack.enter_context(connect(service)).sendall(b"GET / HTTP/1.1\r\nX: ")
+            stack.enter_context(service.connect()).sendall(b"GET / HTTP/1.1\r\nX: ")
         assert httpx.get(f"{service.url}/livez", timeout=60).status_code == 200
 
 
 def test_a_socket_that_says_nothing_is_closed(served):
     service, _ = served
-    with connect(service) as silent:
+    with service.connect() as silent:
         assert silent.recv(100) == b""
 
 
 def test_what_is_not_http_is_400(served):
     service, _ = served
-    with connect(service) as talking:
+    with service.connect() as talking:
         talking.sendall(b"EHLO mail\r\n\r\n")
         assert talking.recv(10_000).startswith(b"HTTP/1.1 400")
 

@@ -1,16 +1,15 @@
 """Uploads are bounded, decisions do not wait for them, and they end when their clients leave."""
 
-import http.client
 import io
 import itertools
 import json
 import re
 import shutil
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -202,22 +201,15 @@ def request(service, method, path, body=b"", kind="text/csv", length=None):
 
 def ask(service, method, path, body=b""):
     """The status and the content of an answer."""
-    host, port = service.url.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=120)
     kind = JSON if method == "PUT" else CSV
-    connection.request(
-        method, path, body or None, {"Authorization": f"Bearer {service.secret}", **kind}
-    )
-    answer = connection.getresponse()
-    content = answer.read()
-    connection.close()
-    return answer.status, content.decode()
+    headers = {"Authorization": f"Bearer {service.secret}", **kind}
+    answer = httpx.request(method, service.url + path, content=body, headers=headers, timeout=120)
+    return answer.status_code, answer.text
 
 
 def leave_behind(service, sent):
     """Send this and leave, once the service has heard it."""
-    host, port = service.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port))) as connection:
+    with service.connect() as connection:
         connection.sendall(sent)
         assert ask(service, "GET", "/livez")[0] == 200
 
@@ -347,11 +339,6 @@ def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, camp
     operator.get(f"{campaign}/option?bucket=1")
     path = f"{campaign}/totals"
     file = "A report\nday;Klicks;Umsatz\n1;1.000;300,5\nSumme;1.000;300,5\n"
-    odd = file.replace("300,5", "1.300")
-    columns = {"columns": "rounds=Klicks,total=Umsatz"}
-    refused = operator.post(path, content=odd, headers=CSV, params=columns)
-    assert refused.status_code == 422
-    assert "set the decimal mark to ',' or '.'" in refused.json()["details"][0]
     form = {"columns": "rounds=Klicks,total=Umsatz", "decimal": ","}
     answer = operator.post(path, content=file, headers=CSV, params=form).json()
     assert answer["written"]
@@ -369,24 +356,6 @@ def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, camp
         assert operator.post(path, content=file, headers=CSV, params=bad).status_code == 422
     rows = {"rows": [{"bucket": 1, "total": 300.5}]}
     assert operator.post(path, json=rows, params={"decimal": ","}).status_code == 422
-
-
-def test_a_preview_shows_what_was_read_and_one_odd_file_changes_nothing_for_later_ones(
-    operator, campaign
-):
-    shown = operator.get(f"{campaign}/option?bucket=1").json()["option"]
-    path = f"{campaign}/totals"
-    first = "Tag;Besucher;Umsatz\n1;1.000;300\n"
-    form = {"columns": "bucket=Tag,rounds=Besucher,total=Umsatz"}
-    assert operator.post(path, content=first, headers=CSV, params=form).json()["written"]
-    odd = {"preset": "none", "only_this_file": True}
-    for dry_run in (True, False):
-        asked = {**odd, "dry_run": dry_run}
-        answer = operator.post(path, content="day,orders\n1,310\n", headers=CSV, params=asked)
-        (row,) = answer.json()["rows"]
-        assert (row["total"], row["shown"], row["was_total"]) == (310, shown, 300)
-    again = operator.post(path, content=first, headers=CSV).json()
-    assert again["rows"][0]["verdict"] == "revised"
 
 
 def test_excel_and_parquet_files_are_taken_in(operator, campaign):
