@@ -31,7 +31,7 @@ _LOGGER = logging.getLogger("latesum")
 def cache_folder() -> Path | None:
     """The folder for compiled kernels, or None where nothing can be written.
 
-    Says what it means for the one who waits if kernels will have to be compiled.
+    Logs a warning if kernels will have to be compiled.
     """
     digest = hashlib.sha256()
     for path in [Path(__file__), *sorted(_PACKAGE.rglob("*kernels.py"))]:

@@ -11,7 +11,7 @@
     │   └── NotPossible                    an act that a campaign cannot do as things are
     │       └── ReadOnly                   nothing can be written where the campaigns are kept
     ├── MissingExtra (an ImportError)      a library is not installed; says which extra brings it
-    ├── NotConforming (an AssertionError)  a policy or delay of one's own breaks the protocol
+    ├── NotConforming (an AssertionError)  a user-defined policy or delay breaks the protocol
     └── ServiceError (a RuntimeError)      the service refused; `status` is that of HTTP
         └── Unreachable                    the service did not answer
 
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-#: After this many bad rows the others are not looked at.
+#: After this many bad rows the others are not checked.
 MAX_PROBLEMS = 20
 
 
@@ -135,7 +135,7 @@ class MissingExtra(LatesumError, ImportError):
 
 
 class NotConforming(LatesumError, AssertionError):
-    """A policy or a delay of one's own breaks the protocol; the message says where."""
+    """A user-defined policy or delay breaks the protocol; the message says where."""
 
 
 class ServiceError(LatesumError, RuntimeError):

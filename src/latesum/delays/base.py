@@ -48,7 +48,7 @@ class Table(NamedTuple):
     cdf: Floats  # P(delay <= k); the last entry is infinite when no delay is larger
     guide: Integers  # where to start searching: guide[g] is the first k with cdf[k] > g / size
     tail: Floats  # P(delay > spread * 2**k); empty when no delay is larger than `spread`
-    long: bool  # whether more than next to no delays are larger
+    long: bool  # whether a noticeable share of the delays is larger
 
 
 class Delay(ABC):

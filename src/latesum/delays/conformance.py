@@ -1,4 +1,4 @@
-"""What every delay must keep to, as checks that can be run on a delay of one's own."""
+"""Conformance checks: what every delay must fulfill, for user-defined ones too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ERRORS = 5
 
 
 def check(delay: Delay, *, seed: int = 1) -> None:
-    """Refuse a delay whose parts contradict each other, with `NotConforming`.
+    """Raise `NotConforming` for a delay whose parts contradict each other.
 
     Its text must read back as itself, its survival function must be one, and what is drawn must
     have the law that the survival function says.

@@ -1,7 +1,7 @@
-"""Delays by name: the table of laws, and reading a delay from text.
+"""Delays by name: the registry of families, and reading a delay from text.
 
 Files and the command line write a delay as the call that makes it. The names in such a text are
-those of this table: latesum's own laws, those registered, and those of installed packages.
+those of this registry: latesum's own families, registered ones, and those of installed packages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from latesum._plugins import DELAYS
 from latesum.delays.base import Delay, Family
 
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
-#: The import path of a delay of one's own, package.module:Name(, or text in quotes (kept as it is).
+#: The import path of a user-defined delay, package.module:Name(, or text in quotes (kept as it is).
 _PATHS = re.compile(r"""("[^"]*"|'[^']*')|([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?=\s*\()""")
 _COLON = "__colon__"
 _METHODS = ("clipped", "truncated")
@@ -29,7 +29,7 @@ _Function = TypeVar("_Function", bound=Law)
 
 
 def law(function: _Function) -> _Function:
-    """Add one of latesum's own laws to the table, under the function's name."""
+    """Register one of latesum's own families, under the function's name."""
     DELAYS.add(function.__name__, function)
     return function
 

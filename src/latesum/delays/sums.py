@@ -1,4 +1,4 @@
-"""Sums over all rounds of a law given by its survival function, however long its tail is.
+"""Sums over all rounds of a distribution given by its survival function, however long its tail.
 
 A delay's moments are such sums: E[tau] is the sum over k of P(tau > k), E[tau^2] that of (2k + 1)
 P(tau > k). The first million rounds are added one by one. Beyond them blocks of rounds are added
@@ -123,7 +123,7 @@ def _summed(survival: Survival, term: Term, k: Floats) -> float:
 
 
 def _rest(survival: Survival, term: Term, power: int) -> float:
-    """What comes beyond the last round that is looked at, by the integral test.
+    """The sum beyond the last round that is evaluated, by the integral test.
 
     There the tail is taken for a power of k, the one by which it falls over the last doubling; the
     sum from K on of k^-p is between K^(1 - p) / (p - 1) and that and its first term, which is no

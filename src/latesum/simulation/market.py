@@ -57,7 +57,7 @@ class Demand(NamedTuple):
 
 @dataclass(frozen=True)
 class Market:
-    """A law of markets, from which every run draws one.
+    """A distribution of markets, from which every run draws one.
 
     Sizes are shares: 0.01 is 1%.
 
@@ -72,7 +72,7 @@ class Market:
         one_better: Whether all options are the same but one that is drawn; it may be the first.
         status_quo_best: With `one_better`, whether the better one is always the first.
         delay: The mean delay in buckets.
-        shape: The law of the delay: "exponential", "gamma" (of shape 2), "lognormal" (of sigma 1)
+        shape: The delay distribution: "exponential", "gamma" (shape 2), "lognormal" (sigma 1)
             or "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long); or the text of a
             delay, of which only the shape counts.
         best_later: The best option's delay is this times that of the others.
@@ -172,7 +172,7 @@ class Market:
             raise InvalidInput("a history shows the status quo: without it, history must be 0.")
 
     def start(self, seeds: np.random.SeedSequence) -> MarketWorld:
-        """One market of this law."""
+        """One market, drawn from this distribution."""
         return MarketWorld(self, seeds)
 
     def __repr__(self) -> str:
@@ -180,12 +180,12 @@ class Market:
         return f"Market({said})"
 
     def plain(self) -> dict[str, Any]:
-        """As JSON values, without what is as usual."""
+        """As JSON values, without defaults."""
         return changed_fields(self)
 
 
 def market_of(fields: Mapping[str, Any]) -> Market:
-    """A law of markets from its fields by name, as a file or a command gives them.
+    """A distribution of markets from its fields by name, as a file or a command gives them.
 
     Args:
         fields: What `Market` takes.

@@ -5,9 +5,9 @@ of the other L - D is one draw. So a block costs O(D), whatever L is, exactly in
 
 Delays with a longer tail than their table are exact too. A play at distance i >= D from the end
 spills over only if its delay exceeds i. Distances are taken in blocks [D, 2D), [2D, 4D), ...; in
-the block from s on, a binomial number of plays has a delay above s, and only those are looked at
-one by one. Next to none is: where more than a few delays are longer than a table, plays are kept in
-cohorts (`latesum.simulation.cohorts`), and a block costs about the square root of D.
+the block from s on, a binomial number of plays has a delay above s, and only those are drawn one by
+one. They are few: where more delays are longer than the table, plays are kept in cohorts
+(`latesum.simulation.cohorts`), and a block costs about the square root of D.
 """
 
 from __future__ import annotations
@@ -133,15 +133,15 @@ class World:
             self._in_flight.add(self.rounds_played + waits, earned)
         rest = rounds - one_by_one
         if rest and len(table.tail):
-            looked_at, total = self._play_far_tail(reward, delay, rounds)
-            rest -= looked_at
+            drawn, total = self._play_far_tail(reward, delay, rounds)
+            rest -= drawn
             arrived += total
         return float(arrived + (reward.draw_sum(rest, rng) if rest else 0.0))
 
     def _play_far_tail(self, reward: Reward, delay: Delay, rounds: int) -> tuple[int, float]:
         """The plays further from the end than the table's spread whose delay is very long.
 
-        Returns how many were looked at one by one, and what of them arrives in the block.
+        Returns how many were drawn one by one, and what of them arrives in the block.
         """
         rng, table = self._rng, delay.table
         far = rounds - table.spread
@@ -153,17 +153,17 @@ class World:
             starts = table.spread * 2 ** np.arange(blocks, dtype=np.int64)
             ends = np.minimum(2 * starts, rounds)
             counts = rng.binomial(ends - starts, table.tail[:blocks])
-        looked_at = int(counts.sum())
-        if looked_at == 0:
+        drawn = int(counts.sum())
+        if drawn == 0:
             return 0, 0.0
         ages = np.concatenate(
             [_some(*each, rng) for each in zip(starts, ends, counts, strict=True)]
         )
         waits = delay.draw_beyond(np.repeat(starts, counts), rng) - ages
-        rewards = reward.draw(looked_at, rng)
+        rewards = reward.draw(drawn, rng)
         later = waits > 0
         self._in_flight.add(self.rounds_played + waits[later], rewards[later])
-        return looked_at, float(rewards[~later].sum())
+        return drawn, float(rewards[~later].sum())
 
     def _send_long(self, reward: Reward, delay: Delay, rounds: int) -> float:
         """As `_send` where delays are longer than a table: the plays are kept in cohorts.
@@ -204,10 +204,10 @@ class World:
         self._in_flight.add(rounds, paid)
 
     def _fill(self, status_quo: Reward | float | str) -> None:
-        """Let all be in flight that `status_quo`, played forever until now, has not paid yet.
+        """Put in flight what has not arrived yet of `status_quo`, always played until now.
 
-        A play i rounds ago still has to arrive if its delay exceeds i. The last plays are looked at
-        one by one, those before in blocks, as in `_play_far_tail`.
+        The reward of a play i rounds ago is in flight if its delay exceeds i. The last plays are
+        drawn one by one, those before in blocks, as in `_play_far_tail`.
         """
         what, delay = self._status_quo(status_quo)
         rng, table = self._rng, delay.table
