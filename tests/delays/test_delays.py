@@ -37,7 +37,7 @@ TEXTS = [
     "pareto(3.5, 20)",
     "mixture((0.2, constant(60)), (0.8, uniform(0, 5)))",
     "mixture((0.01, pareto(1.5, 500)), (0.99, poisson(3)))",
-    "empirical([0, 3, 3, 10])",
+    "tabulated([0, 0, 10, 10], [0, 0.25, 0.25, 1])",
     "tabulated([2, 2, 10, 50], [0, 0.3, 0.6, 0.9], 20)",
     "exponential(50).clipped(75)",
     "exponential(50).truncated(75)",
@@ -83,7 +83,7 @@ def test_quantiles_are_the_smallest_that_will_do(delay, share) -> None:
 
 
 def test_each_entry_is_drawn_beyond_its_own() -> None:
-    for text in ("pareto(1.5, 20)", "exponential(9)", "poisson(8)", "empirical([0, 3, 3, 10, 90])"):
+    for text in ("pareto(1.5, 20)", "exponential(9)", "poisson(8)", "uniform(0, 90)"):
         k = np.repeat([0, 2, 9], 200)
         assert np.all(parse(text).draw_beyond(k, np.random.default_rng(5)) > k)
 
@@ -153,18 +153,6 @@ def test_different_delays_are_not_equal() -> None:
     assert delays.poisson(50) != "poisson(50)"
 
 
-@given(values=st.lists(st.integers(0, 10_000), min_size=1, max_size=30))
-def test_any_observed_delays(values) -> None:
-    delay = delays.empirical(values)
-    assert delay.mean == pytest.approx(np.mean(values))
-    assert delay.variance == pytest.approx(np.var(values), rel=1e-9, abs=1e-9)
-    assert delay.bound == max(values)
-    k = np.array(values)
-    counted = [(np.array(values) > value).mean() for value in values]
-    np.testing.assert_allclose(delay.survival(k), counted, atol=1e-12)
-    assert parse(delay.text) == delay
-
-
 def test_large_bounded_delays_know_their_moments_without_a_sum(monkeypatch) -> None:
     for large, mean in ((delays.uniform(0, 10**9), 5e8), (delays.constant(10**9), 1e9)):
         monkeypatch.setattr(type(large), "survival", None)  # what a sum would be made of
@@ -209,11 +197,6 @@ def test_large_bounded_delays_know_their_moments_without_a_sum(monkeypatch) -> N
         ("mixture((0.5, poisson(5), 3), (0.5, poisson(5)))", "mixture"),
         ("mixture((1, 5))", "a delay is written as text"),
         ("mixture(poisson(5))", "mixture"),
-        ("empirical([])", "at least one observed delay"),
-        ("empirical([1.5])", "an observed delay must be a whole number .* not 1.5"),
-        ("empirical([-1])", "an observed delay must be a whole number"),
-        ("empirical(['soon'])", "an observed delay must be a whole number"),
-        ("empirical(3)", "empirical"),
         ("poisson(5).clipped(2.5)", "whole number of at least 0, not 2.5"),
         ("uniform(10, 20).truncated(5)", "is never as small as 5"),
         ("-" * 5000 + "1", "cannot read the delay"),
@@ -233,7 +216,6 @@ def test_bad_text_is_refused(text, sentence) -> None:
         lambda: delays.negative_binomial(5, math.nan),
         lambda: delays.constant(math.nan),
         lambda: delays.constant(True),
-        lambda: delays.empirical([0, math.nan]),
         lambda: delays.mixture((math.nan, "poisson(5)"), (0.5, "poisson(5)")),
         lambda: parse(5),
         lambda: parse(None),

@@ -26,7 +26,7 @@ DELAYS = [
     "pareto(1.05, 5000)",
     "mixture((0.2, uniform(5000, 9000)), (0.8, constant(1)))",
     "constant(5000)",
-    "empirical([0, 0, 2, 40])",
+    "tabulated([0, 0, 2, 2, 40, 40], [0, 0.5, 0.5, 0.75, 0.75, 1])",
 ]
 
 

@@ -12,7 +12,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from latesum.delays.base import Delay
-from latesum.delays.composite import empirical, mixture, tabulated
+from latesum.delays.composite import mixture, tabulated
 from latesum.delays.conformance import check
 from latesum.delays.families import (
     constant,
@@ -36,7 +36,6 @@ __all__ = [
     "available",
     "check",
     "constant",
-    "empirical",
     "exponential",
     "fit",
     "geometric",

@@ -1,4 +1,4 @@
-"""Delays made of other delays or of data: mixtures, empirical and tabulated delays."""
+"""Delays made of other delays or of data: mixtures and tabulated delays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._checks import InvalidInput, finite_number
 from latesum.delays.base import Delay, Family, Integers, number_text, rounded_up
 from latesum.delays.curves import Curve, Floats
 from latesum.delays.parsing import law, parse
@@ -61,36 +61,6 @@ def mixture(*parts: tuple[float, Delay | str]) -> Delay:
         variance=math.fsum(w * (d.variance + (d.mean - mean) ** 2) for w, d in pairs),
         parents=delays,
         made_by=(mixture, parts),
-    )
-
-
-@law
-def empirical(observed: Sequence[float]) -> Delay:
-    """Empirical: the observed delays, in rounds, each as likely as it was frequent.
-
-    >>> empirical([0, 1, 1, 4]).mean
-    1.5
-    """
-    if not isinstance(observed, Sequence | np.ndarray) or isinstance(observed, str):
-        raise InvalidInput(
-            f"an empirical delay is made of a list of delays, not {observed!r}; a file of delays "
-            "is read by latesum.delays.fit."
-        )
-    if len(observed) == 0:
-        raise InvalidInput("an empirical delay needs at least one observed delay.")
-    whole = [whole_number(value, "an observed delay") for value in observed]
-    values, counts = np.unique(np.array(whole, dtype=np.int64), return_counts=True)
-    shares = counts / counts.sum()
-    surviving = np.append(1.0, 1.0 - np.cumsum(counts) / counts.sum())
-    surviving[-1] = 0.0
-    mean = float(np.average(values, weights=counts))
-    return Family(
-        f"empirical({whole})",
-        lambda k: surviving[np.searchsorted(values, k, side="right")],
-        lambda count, rng: rng.choice(values, size=count, p=shares),
-        bound=int(values[-1]),
-        mean=mean,
-        variance=float(np.average((values - mean) ** 2, weights=counts)),
     )
 
 
