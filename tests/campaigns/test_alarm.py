@@ -68,17 +68,6 @@ def test_totals_that_must_be_full_first_say_when_they_count(new_campaign, clock)
     assert alarms[6:] == [None] * 14  # from then on one becomes usable every day
 
 
-def test_a_curve_that_cannot_be_fitted_yet_is_no_alarm(new_campaign, clock):
-    campaign = new_campaign(completeness="fit 1 week")
-
-    def last_days(day):
-        for bucket in range(max(day - 7, 1), day):
-            campaign.record(bucket, rounds=5000, total=1500 + 10 * (day - bucket))
-
-    alarms = days(campaign, clock, 20, last_days)
-    assert alarms == [None] * 20
-
-
 def test_files_that_come_once_a_week_are_no_alarm_once_that_is_usual(new_campaign, clock):
     campaign = new_campaign()
 

@@ -77,51 +77,6 @@ def test_a_revision_changes_the_future_and_never_the_past(new_campaign, clock):
     assert list(campaign.state().decisions.values()) == decided
 
 
-SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of a total, some hours after each midnight
-
-
-def follow_with_a_file_of_seven_days(campaign, clock, days, full=2000, begin=1):
-    """Each morning the last seven days are said again, as far as they are in."""
-    for day in range(begin, begin + days):
-        campaign.decide()
-        for bucket in range(max(day - 7, 1), day):
-            campaign.record(bucket, rounds=5000, total=full * SHARES[day - bucket - 1])
-        clock.pass_by(days=1)
-    clock.pass_by(days=-1)
-
-
-def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_campaign, clock):
-    campaign = new_campaign(completeness="fit 7 days")
-    follow_with_a_file_of_seven_days(campaign, clock, 8)
-    # None is seven days old, so that there is no curve: totals count as they are.
-    so_far = [2000 * share for share in SHARES[::-1]]
-    assert [play.total for play in told(campaign)] == [*so_far, None]
-    clock.pass_by(days=1)
-    # On the tenth day two are full, which is too few for a curve.
-    follow_with_a_file_of_seven_days(campaign, clock, 2, begin=9)
-    assert [play.total for play in told(campaign)] == [2000] * 2 + [*so_far, None]
-    clock.pass_by(days=1)
-    # On the eleventh day three are full, which is enough for a curve by which the others count.
-    follow_with_a_file_of_seven_days(campaign, clock, 1, begin=11)
-    assert [play.total for play in told(campaign)] == pytest.approx(
-        [2000] * 10 + [None], nan_ok=True
-    )
-    clock.pass_by(days=5)  # the import stops: what was not followed to the end is scaled on
-    assert [play.total for play in told(campaign)] == pytest.approx(
-        [2000] * 10 + [None], nan_ok=True
-    )
-
-
-def test_with_a_declared_curve_a_total_that_was_followed_to_its_end_is_full(new_campaign, clock):
-    curve = {"8 hours": 0.5, "7 days": 1}
-    campaign = new_campaign(completeness=curve)
-    follow_with_a_file_of_seven_days(campaign, clock, 8)
-    assert campaign.status().timeline[0].share == pytest.approx(0.95)
-    clock.pass_by(hours=16)
-    row = campaign.status().timeline[0]
-    assert (row.share, row.used_total) == (1, 2000)
-
-
 def test_a_total_of_the_evening_that_is_completed_later_is_no_total_that_keeps_growing(
     new_campaign, clock
 ):

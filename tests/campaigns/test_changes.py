@@ -228,13 +228,13 @@ def test_expected_rounds_say_what_stays_in_rounds(new_campaign, clock):
 def test_alignment_and_filling_up_are_changed(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     days(campaign, clock, 3)
-    campaign.change(align="week", completeness="fit 7 days", **ME)
-    assert campaign.config.full_after == timedelta(days=7)
+    campaign.change(align="week", completeness="7 days: 1", **ME)
+    assert campaign.config.completeness == ((timedelta(days=7), 1.0),)
     clock.pass_by(days=1)
     days(campaign, clock, 10)
     assert "aligned" in [each.source for each in campaign.state().decisions.values()]
     campaign.change(align=None, completeness={"1 day": 0.5, "2 days": 1}, **ME)
-    assert campaign.config.curve == ((timedelta(days=1), 0.5), (timedelta(days=2), 1.0))
+    assert campaign.config.completeness == ((timedelta(days=1), 0.5), (timedelta(days=2), 1.0))
     assert campaign.config.align is None
     days(campaign, clock, 3)
     replays_the_same(campaign)

@@ -40,22 +40,6 @@ def test_a_final_value_is_usable_from_when_it_was_said_to_be_final(new_campaign,
     assert seen(campaign, midnight).usable_at(bucket) == midnight.now
 
 
-def test_the_curve_has_what_was_in_at_the_end_of_a_bucket_and_never_falls(new_campaign, midnight):
-    campaign = new_campaign(completeness="fit 3 days")
-    for _ in range(4):
-        reported(campaign, midnight, {0: 800, 1: 600, 3: 1000})
-    midnight.pass_by(days=3)
-    curve = seen(campaign, midnight).curve
-    assert curve == ((timedelta(0), 0.8), (timedelta(days=1), 0.8), (timedelta(days=3), 1.0))
-
-
-def test_a_total_that_was_followed_to_within_a_bucket_of_being_full_is_full(new_campaign, midnight):
-    campaign = new_campaign(completeness={"1 day": 0.5, "3 days": 1.0})
-    bucket = reported(campaign, midnight, {1: 500, 2: 900})
-    midnight.pass_by(days=3)
-    assert seen(campaign, midnight).observation(bucket).share == 1.0
-
-
 def test_buckets_after_the_end_are_not_filled_in(new_campaign, midnight):
     campaign = new_campaign()
     reported(campaign, midnight, {0: 2000})

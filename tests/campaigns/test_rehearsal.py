@@ -19,13 +19,13 @@ def test_after_sixty_days_of_daily_life_every_total_is_used(load_example, tmp_pa
             mismatches = replay_log(campaign.first_config, campaign.history())
             parameters = campaign.config.parameters
             status = campaign.status()
-    # Every total is used, and is what was booked: the fit makes up for what is not reported yet.
+    # Every total is used, and is what was booked: the curve makes up for what is not reported yet.
     assert len(table) == 60
     assert {row["state"] for row in table} == {"known"}
     assert all(row["used_total"] >= row["total"] > 0 for row in table)
     assert all(row["used_total"] == row["total"] for row in table[:50])
     assert all(row["revisions"] >= 3 for row in table[:50])
-    # Totals count as they are until it is known how they fill up, so something is always learned.
+    # Totals are scaled up by their completeness, so something is always learned.
     assert worries == {}
     # What was added is shown next, what was removed is not shown, and all of it is in the log.
     shown = [decision.option for decision in decided]

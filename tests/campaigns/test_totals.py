@@ -147,20 +147,14 @@ SCRIPTS = {
             (wait(days=5), says("revised", total=620), used(620)),
         ],
     ),
-    "while no curve can be fitted a total counts as it is": (
-        {"completeness": "fit 7 days"},
-        [
-            (wait(days=1), says("new", **WHOLE), used(1500), wait(days=7), used(1500)),
-        ],
-    ),
-    "a total that was not followed stays scaled": (
+    "a total stays scaled by its age when it was last recorded": (
         {"completeness": {"8 hours": 0.5, "7 days": 1}},
         [
             (wait(hours=13), says("new", ("early",), rounds=5000, total=600), wait(hours=11)),
             (says("revised", rounds=5000, total=900), used(1800), wait(days=30), used(1800)),
         ],
     ),
-    "a total that was recorded once was not followed": (
+    "a total between two ages is scaled by a share between theirs": (
         {"completeness": {"12 hours": 0.5, "2 days": 1}},
         [
             (

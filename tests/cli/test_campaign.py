@@ -214,7 +214,7 @@ def test_a_campaign_is_changed_on_the_command_line(run):
     assert code == 0
     assert re.match(r"Added green\. (\w+ is asked for first, and then )?green", out)
     assert run("rename-option", "green", "vert", *WHY)[1] == "Renamed green to vert.\n"
-    code, out, _ = run("change", "--align", "week", "--completeness", "fit 9 days", *WHY)
+    code, out, _ = run("change", "--align", "week", "--completeness", "9 days: 1", *WHY)
     assert code == 0
     assert run("change", "--completeness", "none", *WHY)[0] == 0
     code, out, _ = run("change", "--expected-rounds", "6000", *WHY)

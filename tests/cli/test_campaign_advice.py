@@ -148,20 +148,20 @@ def test_totals_that_are_restated_for_two_days_need_nothing(morning, tmp_path):
 
 
 def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_path):
-    """Totals that count go on counting while a curve is fitted; a change that stops them says so first."""
+    """Totals that count go on counting on a curve; a change that stops them says so first."""
     begin(morning, "unmix", "1 day")
     for day in range(7):
         ask(morning, day)
         assert morning(day + 1, "import", report_of(day + 1, tmp_path / "report.csv"))[0] == 0
-    change = ("change", "--completeness", "fit 7 days", "--reason", "they fill up")
+    change = ("change", "--completeness", "1 hour: 0.8, 7 days: 1", "--reason", "they fill up")
     code, out, _ = morning(7, *change, "--dry-run")
     assert code == 0
-    assert "Totals count as they are until 3 are full" in out
+    assert "7 totals count by another share than before." in out
     assert out.endswith("Nothing was changed.\n")
-    assert "fit" not in morning(7, "history")[1]
+    assert "completeness" not in morning(7, "history")[1]
     code, out, _ = morning(7, *change)
     assert code == 0
-    assert out.index("Totals count as they are") < out.index("Changed.")
+    assert out.index("7 totals count by another share") < out.index("Changed.")
     said = ask(morning, 7)
     assert said["alarm"] is None
     assert "nothing is known" not in said["reason"]

@@ -487,9 +487,7 @@ def _value_text(name: str, value: Any) -> str:
     """A value of the configuration, as a store keeps it, for people."""
     if value is None:
         return "none"
-    if name == "completeness" and isinstance(value, list):
-        return ", ".join(f"{duration_text(timedelta(seconds=a))}: {share:g}" for a, share in value)
     if name == "completeness":
-        return f"fit {duration_text(timedelta(seconds=value))}"
+        return ", ".join(f"{duration_text(timedelta(seconds=a))}: {share:g}" for a, share in value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value:,}" if number else str(value)

@@ -5,14 +5,9 @@ from __future__ import annotations
 import itertools
 from datetime import datetime, timedelta
 
-from latesum._durations import duration_text
 from latesum.campaigns.config import CampaignConfig, Curve
 from latesum.campaigns.rows import Observation
 from latesum.campaigns.state import CampaignState, Value
-
-#: Full buckets that are needed before a curve is fitted to them.
-_MIN_FULL = 3
-_ZERO = timedelta(0)
 
 
 class Completeness:
@@ -23,11 +18,8 @@ class Completeness:
     ) -> None:
         self.config = config = config or state.config
         self.state, self.now = state, now
-        self.curve = config.curve
         #: The age at which a total is full; None if it is full from the end of its bucket on.
-        self.full_age = config.curve[-1][0] if config.curve else config.full_after
-        if config.full_after is not None:
-            self.curve = self._fit_curve(config.full_after)
+        self.full_age = config.completeness[-1][0] if config.completeness else None
 
     def end(self, bucket: int) -> datetime | None:
         """When a bucket ended; None if it has not."""
@@ -47,14 +39,11 @@ class Completeness:
             return row._replace(state="missing")
         if value.status == "final":
             return row._replace(total=value.total)
-        usable_at, share = self.usable_at(bucket), None
-        if usable_at is not None and usable_at <= self.now:
-            end = self.end(bucket)
-            share = self._share_at(value.reports[-1][0], end)
-            if end is not None and self.full_age is not None and self.now - end >= self.full_age:
-                share = 1.0 if share is None or self._followed(value, end) else share
-        if value.total is None or share is None:
+        usable_at = self.usable_at(bucket)
+        if value.total is None or usable_at is None or usable_at > self.now:
             return row._replace(state="pending")
+        # One that was never seen at an age on the curve waited until it was full.
+        share = self._share_at(value.reports[-1][0], self.config.buckets.end(bucket)) or 1.0
         return row._replace(total=value.total / share, share=share)
 
     def early(self, bucket: int) -> bool:
@@ -72,8 +61,6 @@ class Completeness:
         seen = value.reports[-1][0]
         if end is None or seen < end:
             return end is not None  # it is no longer the total of a part of the bucket
-        if self.config.full_after is not None:
-            return end is not None and seen - end < self.config.full_after
         before = self._share_at(seen, end)
         return before != 1 and before != self._share_at(self.now, end)
 
@@ -96,62 +83,13 @@ class Completeness:
         # No share is known for the ages at which it was seen: it is full at the end of the curve.
         return None if not self.full_age else max(since, end + self.full_age)
 
-    def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
+    def _share_at(self, seen: datetime, end: datetime) -> float | None:
         """The share of a total that is in when it is seen; None where the curve does not say.
 
         What is seen before the end of its bucket is taken for what was in at the end.
         """
-        age = _ZERO if end is None else max(seen - end, _ZERO)
-        full_after = self.config.full_after
-        # While no curve can be fitted, totals count as they are.
-        if self.curve is None or (full_after is not None and age >= full_after):
-            return 1.0
-        return share_at(self.curve, age)
-
-    def _followed(self, value: Value, end: datetime) -> bool:
-        """Whether a total was recorded again and again, until within a bucket of being full.
-
-        A file of the last seven days that is read every morning has each day for the last time some
-        hours before it is seven days old; that is as near to the end as such a file comes.
-        """
-        ages = [at - end for at, _ in value.reports if at >= end]
-        assert self.full_age is not None
-        return len(ages) > 1 and ages[-1] >= self.full_age - self.config.buckets.length
-
-    def _fit_curve(self, full_after: timedelta) -> Curve | None:
-        """The curve by which this campaign's own totals filled up; None while too few are full.
-
-        Of the buckets whose total is final or full, the totals seen at each age, in whole buckets,
-        are divided by what they became. A total is full if it was seen at `full_after` or later, or
-        is that old and was followed until nearly then.
-        """
-        buckets = self.config.buckets
-        seen: dict[int, list[tuple[timedelta, float, float]]] = {}
-        n_full = 0
-        for bucket, value in self.state.values.items():
-            if value.total is None or value.total <= 0:
-                continue
-            end = buckets.end(bucket)
-            if not (
-                value.status == "final"
-                or value.reports[-1][0] - end >= full_after
-                or (self.now - end >= full_after and self._followed(value, end))
-            ):
-                continue
-            n_full += 1
-            for at, total in value.reports:
-                if _ZERO <= at - end < full_after:
-                    look = (at - end, total, value.total)
-                    seen.setdefault((at - end) // buckets.length, []).append(look)
-        if n_full < _MIN_FULL:
-            return None
-        curve: list[tuple[timedelta, float]] = []
-        for _, looks in sorted(seen.items()):
-            ages, totals, finals = zip(*looks, strict=True)
-            share = max(min(sum(totals) / sum(finals), 1.0), curve[-1][1] if curve else 0.0)
-            if share > 0:
-                curve.append((sum(ages, _ZERO) / len(ages), share))
-        return (*curve, (full_after, 1.0))
+        curve = self.config.completeness
+        return 1.0 if curve is None else share_at(curve, max(seen - end, timedelta(0)))
 
 
 def share_at(curve: Curve, age: timedelta) -> float | None:
@@ -188,10 +126,4 @@ def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime)
     if scaled:
         count = "total counts" if scaled == 1 else "totals count"
         said.append(f"{scaled} {count} by another share than before.")
-    if after.full_after is not None and other.curve is None:
-        said.append(
-            f"Totals count as they are until {_MIN_FULL} are full, "
-            f"{duration_text(after.full_after)} after their bucket; from then on younger ones are "
-            "scaled up."
-        )
     return said

@@ -10,6 +10,7 @@ before. One that was refused is missing there, and the refusal is already noted.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import secrets
@@ -264,14 +265,19 @@ def _check_range(value: tuple[float, float]) -> tuple[float, float]:
     return low, finite_number(value[1], "the most that a round can bring", above=low, at_most=1e12)
 
 
-def _read_curve(value: Any) -> Curve | timedelta | None:
-    """The share of a total that is in at each age, or the age from which on it is full."""
-    if value is None or isinstance(value, timedelta):
-        return value
+def _read_curve(value: Any) -> Curve | None:
+    """The share of a total that is in at each age; a text has them as '1 day: 0.6, 7 days: 1'."""
+    if value is None:
+        return None
     if isinstance(value, str):
-        return parse_duration(value.removeprefix("fit").strip(), "completeness")
+        pairs = [part.split(":") for part in value.split(",")]
+        with contextlib.suppress(ValueError):  # refused below
+            value = {age.strip(): float(share) for age, share in pairs}
     if not isinstance(value, Mapping):
-        raise InvalidInput("completeness is a share for each age, or a text such as 'fit 7 days'.")
+        raise InvalidInput(
+            "completeness is a share for each age, such as '1 day: 0.6, 7 days: 1', not "
+            f"{shortened(repr(value))}."
+        )
     curve = sorted(
         (
             parse_duration(age, "an age in completeness"),
@@ -328,7 +334,7 @@ def _or_null(*schemas: dict[str, Any]) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [*schemas, {"type": "null"}]})
 
 
-_SPAN = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
+_SHARES_TEXT = {"type": "string", "maxLength": 1000, "examples": ["1 day: 0.6, 7 days: 1"]}
 _SHARES = {"type": "object", "additionalProperties": {"type": "number"}}
 _PAST_ROWS = {"type": "array", "items": {"type": "object", "required": ["bucket"]}}
 
@@ -402,11 +408,10 @@ class CampaignConfig(BaseModel):
         "successes", max_length=MAX_TEXT, description="What totals count; by default successes."
     )
     completeness: Annotated[
-        Curve | timedelta | None, PlainValidator(_read_curve), _or_null(_SHARES, _SPAN), _CHANGEABLE
+        Curve | None, PlainValidator(_read_curve), _or_null(_SHARES, _SHARES_TEXT), _CHANGEABLE
     ] = Field(
         None,
-        description="The share of a total that is in at each age ('1 day: 0.6, 7 days: 1'), or "
-        "'fit 7 days' to fit that to the campaign's own totals.",
+        description="The share of a total that is in at each age: '1 day: 0.6, 7 days: 1'.",
     )
     align: Annotated[
         str | None, BeforeValidator(_read_align), _or_null({"const": "week"}), _CHANGEABLE
@@ -481,8 +486,8 @@ class CampaignConfig(BaseModel):
         The policy is not built; `check_policy` does that.
         """
         kept = {name: getattr(self, name) for name in type(self).model_fields if name != "history"}
-        if self.curve is not None:
-            kept["completeness"] = dict(self.curve)
+        if self.completeness is not None:
+            kept["completeness"] = dict(self.completeness)
         return self._validated({**kept, **given}).model_copy(update={"history": self.history})
 
     def with_options(self, options: Sequence[str]) -> CampaignConfig:
@@ -506,16 +511,6 @@ class CampaignConfig(BaseModel):
     def n_options(self) -> int:
         """The number of options."""
         return len(self.options)
-
-    @property
-    def curve(self) -> Curve | None:
-        """The share of a total that is in at each age, where it was declared."""
-        return self.completeness if isinstance(self.completeness, tuple) else None
-
-    @property
-    def full_after(self) -> timedelta | None:
-        """The age at which totals are taken for full, where a curve is fitted to them."""
-        return self.completeness if isinstance(self.completeness, timedelta) else None
 
     @property
     def note(self) -> str | None:
@@ -615,10 +610,9 @@ class CampaignConfig(BaseModel):
         saved = {name: getattr(self, name) for name in type(self).model_fields}
         for name in ("options", "regions", "range"):
             saved[name] = list(saved[name])
-        if self.full_after is not None:
-            saved["completeness"] = self.full_after.total_seconds()
-        if self.curve is not None:
-            saved["completeness"] = [[age.total_seconds(), share] for age, share in self.curve]
+        if self.completeness is not None:
+            curve = self.completeness
+            saved["completeness"] = [[age.total_seconds(), share] for age, share in curve]
         saved["start"] = self.start.isoformat()
         saved["history"] = [list(row[:5]) for row in self.history]
         return saved
@@ -631,10 +625,8 @@ class CampaignConfig(BaseModel):
         for name in ("options", "regions", "range"):
             read[name] = tuple(saved[name])
         curve = saved["completeness"]
-        if isinstance(curve, list):
+        if curve is not None:
             read["completeness"] = tuple((timedelta(seconds=age), share) for age, share in curve)
-        elif curve is not None:
-            read["completeness"] = timedelta(seconds=curve)
         read["start"] = datetime.fromisoformat(saved["start"])
         read["history"] = tuple(
             Observation(

@@ -326,8 +326,9 @@ def _data(state: CampaignState, known: Completeness) -> Iterator[Finding]:
             f"{len(ages)} old totals kept growing more than {duration_text(settled)} after their "
             f"{config.buckets.every} ended. Totals by arrival do not do that: your source may date "
             "them by decision, which makes wrong winners. Ask it for totals by conversion time; "
-            "or, if they only fill up slowly, say so.",
-            f'change --completeness "fit {7 * weeks} days"',
+            "or, if they only fill up slowly, give their completeness at each age. With the last "
+            "age alone, younger totals wait until then.",
+            f'change --completeness "{7 * weeks} days: 1"',
         )
 
 

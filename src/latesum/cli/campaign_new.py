@@ -249,23 +249,12 @@ def _pair(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _curve(text: str) -> dict[str, float] | str:
-    try:
-        pairs = [part.split(":") for part in text.split(",")] if ":" in text else []
-        return {age.strip(): float(share) for age, share in pairs} or text
-    except ValueError:
-        raise InvalidInput(
-            f"--completeness takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
-        ) from None
-
-
 #: How the text of an option is read, where it is not a text.
 _READ: Mapping[str, Callable[[str], Any]] = {
     "options": _names,
     "regions": _names,
     "expected_rounds": _value,
     "range": _pair,
-    "completeness": _curve,
     "align": _value,
     "seed": _value,
 }
