@@ -301,33 +301,6 @@ def test_a_finished_campaign_is_reopened(new_campaign, clock):
     replays_the_same(campaign)
 
 
-def test_an_archived_campaign_refuses_acts_until_it_is_reopened(new_campaign, clock):
-    campaign = new_campaign()
-    days(campaign, clock, 3)
-    with pytest.raises(NotPossible, match="still runs; finish it first"):
-        campaign.archive(**ME)
-    campaign.finish("A", **ME)
-    campaign.archive(**ME)
-    assert campaign.status().state == "archived"
-    assert campaign.store.find("banner").archived
-    for act in (campaign.pause, campaign.archive):
-        with pytest.raises(NotPossible, match="in the archive; reopen it first"):
-            act(**ME)
-    assert campaign.decide().option == "A"  # whoever still asks has the answer
-    campaign.reopen(**ME)
-    assert not campaign.store.find("banner").archived
-    assert campaign.status().state == "running"
-
-
-def test_a_campaign_that_never_began_is_archived(new_campaign):
-    campaign = new_campaign()
-    campaign.archive(**ME)
-    with pytest.raises(NotPossible, match="in the archive; reopen it first"):
-        campaign.decide()
-    campaign.reopen(**ME)
-    assert campaign.decide().bucket == 1
-
-
 def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
     made = Campaign.create(
         name="banner", options=["red", "blue"], policy="odaaf",
@@ -367,7 +340,6 @@ def test_every_act_happens_once_under_its_key(new_campaign, clock):
         lambda: campaign.pin("D", buckets=2, **ME, key="k-over"),
         lambda: campaign.unpin(**ME, key="k-cancel"),
         lambda: campaign.finish("D", **ME, key="k-finish"),
-        lambda: campaign.archive(**ME, key="k-archive"),
         lambda: campaign.reopen(**ME, key="k-reopen"),
     ]
     for act in acts:

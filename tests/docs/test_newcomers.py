@@ -83,8 +83,7 @@ PAGES = {
             'latesum campaign reopen --reason "a rehearsal"',
             'latesum campaign reopen --reason "a new season"': 'latesum campaign finish --reason "over"\n'
             'latesum campaign reopen --reason "a new season"',
-            "latesum campaign archive": 'latesum campaign finish --reason "over"\n'
-            "latesum campaign export copy.json\nlatesum campaign archive",
+            "latesum campaign delete": "latesum campaign export copy.json\nlatesum campaign delete",
             'it was a rehearsal"': 'it was a rehearsal"\n'
             "export LATESUM_DATABASE_URL=again.db LATESUM_NOW=2026-03-17T08:00\n"
             "latesum campaign restore copy.json",

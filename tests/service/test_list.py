@@ -38,9 +38,9 @@ def test_the_worst_come_first_and_campaigns_are_found_by_name_option_state_and_h
     def names(search="", state=None, severity=None):
         return [each.name for each in select(every, search, state, severity)]
 
-    assert names() == ["ill", "over", "prices", "Banner"]
+    assert names() == ["ill", "prices", "Banner", "over"]
     assert names("bann") == ["Banner"]
-    assert names("BLUE") == ["over", "prices", "Banner"]
+    assert names("BLUE") == ["prices", "Banner", "over"]
     assert names(state="finished") == ["over"]
     assert names(severity="healthy") == ["prices", "Banner"]
     assert names("x") == []

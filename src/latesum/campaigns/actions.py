@@ -107,14 +107,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             optional=("option",),
         ),
         "reopen": Action(
-            "Go on with a finished or archived campaign, from the next bucket on; pauses and pins "
-            "are over.",
+            "Go on with a finished campaign, from the next bucket on; pauses and pins are over.",
             "reopened the campaign",
-            when_finished=True,
-        ),
-        "archive": Action(
-            "Put a finished campaign away: lists leave it out, `reopen` takes it back.",
-            "put the campaign into the archive",
             when_finished=True,
         ),
     }
@@ -247,14 +241,10 @@ def _able(state: CampaignState, action: str, region: str, arm: int | None) -> Ca
 
 def _obstacles(state: CampaignState, action: str, arm: int | None) -> Iterator[str]:
     """Why an action cannot be done."""
-    if state.archived and action != "reopen":
-        yield "it is in the archive; reopen it first"
     if state.finished and not ACTIONS[action].when_finished:
         yield "it is finished; reopen it first"
-    if action == "reopen" and state.finished is None and state.archived is None:
+    if action == "reopen" and state.finished is None:
         yield "it is not finished"
-    if action == "archive" and state.finished is None and state.decisions:
-        yield "it still runs; finish it first"
     if action == "pause" and state.paused:
         yield "it is paused already"
     if action == "resume" and state.paused is None and state.pin is None:

@@ -19,7 +19,6 @@ from latesum.campaigns.deciding import (
     bucket_to_decide,
     carry,
     check_gap,
-    check_open,
     decide,
     final_decision,
     plays_at,
@@ -226,11 +225,9 @@ class Campaign:
                 with self._writing() as (writer, state):
                     self._carry_up_to(bucket, now, writer, state)
             if state.finished is None:
-                check_open(state)
                 seen, choices = state.newest, decide(state, bucket, now, self._replay)  # takes long
                 with self._writing() as (writer, state):
                     if state.finished is None:
-                        check_open(state)
                         if state.newest != seen:  # another process was faster, or wrote otherwise
                             self._carry_up_to(bucket, now, writer, state)
                             choices = decide(state, bucket, now, self._replay)
@@ -369,7 +366,6 @@ class Campaign:
     rename_option = partialmethod(act, "rename-option")
     finish = partialmethod(act, "finish")
     reopen = partialmethod(act, "reopen")
-    archive = partialmethod(act, "archive")
 
     def change(
         self,

@@ -61,8 +61,6 @@ campaigns = Table(
     Column("config", Text, nullable=False),
     # The sequence of the newest event. Writers lock this row, so that events follow each other.
     Column("head", Integer, nullable=False),
-    # The sequence of the event by which the campaign was put into the archive, while it is there.
-    Column("archived", Integer),
     # Of a campaign that was deleted: when, by whom and why, as JSON. Its log is gone.
     Column("deleted", Text),
 )

@@ -23,7 +23,6 @@ from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.rows import Observation
 from latesum.campaigns.state import CampaignState, Decision, Source
-from latesum.errors import NotPossible
 from latesum.policies import Play, Policy
 from latesum.policies.base import Purpose
 from latesum.policies.estimates import Units
@@ -123,12 +122,6 @@ def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> 
             f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
         )
     return bucket
-
-
-def check_open(state: CampaignState) -> None:
-    """Refuse to decide in a campaign that was put into the archive before it began."""
-    if state.archived is not None and state.finished is None:
-        raise NotPossible("the campaign is in the archive; reopen it first.")
 
 
 def check_gap(missed: int) -> None:

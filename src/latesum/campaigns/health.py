@@ -83,7 +83,7 @@ def find_health(state: CampaignState, now: datetime, free_bytes: int | None) -> 
                 "that is full, nothing can be decided or recorded. Make room.",
             )
         )
-    if state.finished is None and state.archived is None:
+    if state.finished is None:
         # What is so in some regions names them; what is the same in all is said once.
         regions: dict[Finding, list[str]] = {}
         for region, part in state.parts.items():

@@ -145,7 +145,6 @@ class CampaignState:
         self.paused: Event | None = None
         self.pin: Pin | None = None
         self.finished: Event | None = None
-        self.archived: Event | None = None
         self.actions: list[Event] = []
         #: How the last file was written that said so, as `FileForm.to_json` has it.
         self.file_form: dict[str, Any] = {}
@@ -247,10 +246,8 @@ class CampaignState:
                 self.removed.pop(body["option"], None)
             case "finish":
                 self.finished = event
-            case "archive":
-                self.archived = event
             case "reopen":
-                self.finished = self.archived = self.paused = self.pin = None
+                self.finished = self.paused = self.pin = None
             case "add-option":
                 self.config = self.config.with_options((*self.config.options, body["name"]))
             case "rename-option":
@@ -281,7 +278,7 @@ class CampaignState:
         if event.kind != "decision":
             self.actions.append(event)
         first, *others = self.parts.values()
-        self.config, self.finished, self.archived = first.config, first.finished, first.archived
+        self.config, self.finished = first.config, first.finished
         self.file_form = first.file_form
         self.paused = first.paused if all(part.paused for part in others) else None
         self.pin = first.pin if all(part.pin for part in others) else None

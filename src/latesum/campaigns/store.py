@@ -86,7 +86,6 @@ class Stored(NamedTuple):
     name: str
     created_at: datetime
     head: int
-    archived: bool
 
 
 class Store:
@@ -299,20 +298,15 @@ class Writer:
         ]
         self._connection.execute(_APPEND, rows)
         self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
-        for event in self._appended:
-            if event.kind in ("archive", "reopen"):  # to be known without the log
-                self._set(archived=event.sequence if event.kind == "archive" else None)
         self._appended = []
-
-    def _set(self, **values: Any) -> None:
-        self._connection.execute(_SET.values(**values), {"of": self._campaign})
 
     def delete(self, at: datetime, user: str, reason: str) -> None:
         """Delete the campaign's log and config; when, by whom and why stays."""
         self.flush()
         said = {"at": _text(at), "user": user, "reason": reason, "events": self.head}
         self._connection.execute(delete(log).where(log.c.campaign == self._campaign))
-        self._set(config="{}", archived=None, deleted=_json(said))
+        gone = _SET.values(config="{}", deleted=_json(said))
+        self._connection.execute(gone, {"of": self._campaign})
 
 
 def _read_log(connection: Connection, campaign: int, after: int) -> list[Event]:
@@ -341,8 +335,7 @@ def _epitaph(row: Any) -> str:
 
 
 def _stored(row: Any) -> Stored:
-    created, archived = datetime.fromisoformat(row.created_at), row.archived is not None
-    return Stored(row.id, row.name, created, row.head, archived)
+    return Stored(row.id, row.name, datetime.fromisoformat(row.created_at), row.head)
 
 
 def _text(at: datetime) -> str:

@@ -34,9 +34,7 @@ from latesum.files.written import ColumnType, TableOut
 from latesum.policies.base import Purpose
 
 #: How a campaign is; one that is unreadable is in the store, and cannot be opened here.
-CampaignStatus = Literal[
-    "not begun", "running", "paused", "pinned", "finished", "archived", "unreadable"
-]
+CampaignStatus = Literal["not begun", "running", "paused", "pinned", "finished", "unreadable"]
 #: How far a bucket's total is: the bucket runs, its total is awaited, known, or missing.
 TotalState = Literal["running", "pending", "known", "missing"]
 #: The worth of a decision is given for this many days.
@@ -432,8 +430,6 @@ def find_worth(options: list[OptionView], base: int, rounds: float, level: float
 
 
 def _standing(state: CampaignState) -> CampaignStatus:
-    if state.archived is not None:
-        return "archived"
     if state.finished is not None:
         return "finished"
     if not state.decisions:

@@ -123,7 +123,7 @@ def opened(name: str | None) -> Iterator[Campaign]:
 
     with opened_store() as store:
         if name is None:
-            there = [each.name for each in store.campaigns() if not each.archived]
+            there = [each.name for each in store.campaigns()]
             if len(there) != 1:
                 found = f"there are {', '.join(there)}" if there else "there is none"
                 raise InvalidInput(

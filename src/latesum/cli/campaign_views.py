@@ -73,7 +73,7 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
                 print(describe_event(event, config))
 
 
-def _statuses(store: Store, *, archived: bool = False) -> Iterator[Status]:
+def _statuses(store: Store) -> Iterator[Status]:
     """Every campaign; one that cannot be read has an alarm, and harms no other."""
     from sqlalchemy.exc import DBAPIError
 
@@ -81,13 +81,12 @@ def _statuses(store: Store, *, archived: bool = False) -> Iterator[Status]:
     from latesum.campaigns.view import unreadable_status
 
     for stored in store.campaigns():
-        if archived or not stored.archived:
-            try:
-                yield Campaign(store, stored, clock, owns_store=False).status()
-            except DBAPIError:
-                raise
-            except Exception as error:
-                yield unreadable_status(stored.name, clock(), error)
+        try:
+            yield Campaign(store, stored, clock, owns_store=False).status()
+        except DBAPIError:
+            raise
+        except Exception as error:
+            yield unreadable_status(stored.name, clock(), error)
 
 
 def check(
@@ -116,16 +115,14 @@ def check(
 
 
 def list_campaigns(
-    everything: Annotated[
-        bool, typer.Option("--all", help="Archived ones too, and what was deleted.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="What was deleted too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """The campaigns there are, with what is wrong with each."""
     from latesum._render import new_table, terminal
 
     with opened_store() as store:
-        found = list(_statuses(store, archived=everything))
+        found = sorted(_statuses(store), key=lambda each: each.state == "finished")
         gone = store.tombstones() if everything else []
         place = store.place
     names = [", ".join(option.name for option in each.options) for each in found]

@@ -143,7 +143,7 @@ class CachedCampaign:
             kept, age = self._status, time.monotonic() - self._made
             if kept is not None and kept[0][0] == head:
                 same = kept[0] == self._key(head) and (of_any_age or age < _MAX_AGE)
-                if same or kept[1].state in ("finished", "archived"):
+                if same or kept[1].state == "finished":
                     return kept[1]
             status = await self.read(self.reader.status)
             self._status, self._made = (self._key(head), status), time.monotonic()
@@ -179,16 +179,13 @@ class CampaignCache:
         """Open a campaign again next time, because it was deleted."""
         self._opened.pop(name, None)
 
-    async def statuses(
-        self, *, archived: bool = False, of_any_age: bool = True, pause: float = 0.0
-    ) -> list[Status]:
+    async def statuses(self, *, of_any_age: bool = True, pause: float = 0.0) -> list[Status]:
         """The status of every campaign, oldest first."""
         found = []
         for stored in await self.read(self.store.campaigns):
-            if archived or not stored.archived:
-                with contextlib.suppress(UnknownCampaign):  # it was deleted meanwhile
-                    found.append(await self._status(stored, of_any_age=of_any_age))
-                await asyncio.sleep(pause)
+            with contextlib.suppress(UnknownCampaign):  # it was deleted meanwhile
+                found.append(await self._status(stored, of_any_age=of_any_age))
+            await asyncio.sleep(pause)
         return found
 
     async def _status(self, stored: Stored, *, of_any_age: bool) -> Status:
@@ -221,7 +218,8 @@ def severity_of(status: Status) -> Severity:
 def select(
     statuses: Iterable[Status], search: str, state: CampaignStatus | None, severity: Severity | None
 ) -> list[Status]:
-    """The campaigns of a list that are looked for, the worst first and then the newest first."""
+    """The campaigns of a list that are looked for: those that run before those that are finished,
+    of each the worst first and then the newest first."""
     text = search.strip().casefold()
     found = [
         each
@@ -230,4 +228,6 @@ def select(
         and state in (None, each.state)
         and severity in (None, severity_of(each))
     ]
-    return sorted(found, key=lambda each: SEVERITIES.index(severity_of(each)))
+    return sorted(
+        found, key=lambda each: (each.state == "finished", SEVERITIES.index(severity_of(each)))
+    )

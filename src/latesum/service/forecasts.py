@@ -48,7 +48,7 @@ class Forecasts:
 
     def of(self, cached: CachedCampaign, status: Status) -> Decided | None:
         """When a campaign is decided, as far as it is known; finding it out is not waited for."""
-        if status.state in ("finished", "archived", "not begun"):
+        if status.state in ("finished", "not begun"):
             return None
         if status.winner is not None:
             return Decided("now", f"{status.winner} is the winner; finish the campaign to keep it.")

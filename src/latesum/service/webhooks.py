@@ -279,7 +279,7 @@ class Delivered(NamedTuple):
 def present(status: Status) -> Delivered:
     """What is to be delivered of a campaign now."""
     codes = sorted(each.code for each in status.health if each.level in ("alarm", "warning"))
-    return Delivered(codes, status.winner, status.state in ("finished", "archived"))
+    return Delivered(codes, status.winner, status.state == "finished")
 
 
 def message(before: Delivered | None, status: Status, site: str | None) -> dict[str, Any] | None:

@@ -42,12 +42,12 @@ async def list_campaigns(
     ] = "",
     state: Annotated[CampaignStatus | None, Query(description="How the campaign is.")] = None,
     health: Annotated[Severity | None, Query(description="The worst of its findings.")] = None,
-    archived: Annotated[bool, Query(description="Also those in the archive.")] = False,
     offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
 ) -> Response:
-    """The campaigns, those with alarms first, then those with warnings, and the newest first."""
-    found = select(await campaigns.statuses(archived=archived), search, state, health)
+    """The campaigns, those with alarms first, then those with warnings, the newest first; finished
+    ones are last."""
+    found = select(await campaigns.statuses(), search, state, health)
     lines = [
         {name: getattr(each, name) for name in models.LINE}
         | {"options": [option.name for option in each.options]}

@@ -150,7 +150,7 @@ async def front_live(
 
 
 async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> str:
-    everything = await campaigns.statuses(archived=asked.state == "archived")
+    everything = await campaigns.statuses()
     found = select(everything, asked.search, asked.state, asked.health)
     pages = max(1, -(-len(found) // _LINES))
     page = min(asked.page, pages)
@@ -215,7 +215,7 @@ async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
         last = _AT_FIRST
     # The present bucket, if no one has asked what to show in it.
     buckets, undecided = cached.reader.config.buckets, None
-    if status.state not in ("finished", "archived"):
+    if status.state != "finished":
         present = buckets.number(status.now)
         decided = 0 if status.current is None else status.current.bucket
         undecided = buckets.label(present) if present > decided else None

@@ -96,7 +96,6 @@ const actions = {
   "restore-option": ["Restore an option", "It is a candidate again.", "Restore"],
   "rename-option": ["Rename an option", "Nothing else changes.", "Rename"],
   change: ["Change the configuration", "From the next decision on; all that is known is used again.", "Change"],
-  archive: ["Put it into the archive", "The list leaves it out. To reopen it takes it back.", "Archive"],
   delete: [
     "Delete the campaign",
     "Its whole log is deleted, and that cannot be undone. Type its name to confirm.",
