@@ -82,10 +82,10 @@ def test_a_plan_compares_with_the_test_of_half_the_time(regional):
     assert [each.label for each in regional.inputs.candidates()] == [
         "switchback",
         "half-time test",
-        "switchback, added up",
-        "half-time test, added up",
-        "flow, added up",
-        "unmix, added up",
+        "switchback (added up)",
+        "half-time test (added up)",
+        "flow (added up)",
+        "unmix (added up)",
     ]
     by_name = {each.label: each for each in regional.rows}
     assert by_name["switchback"].regret.value < by_name["half-time test"].regret.value
@@ -126,7 +126,7 @@ def test_on_a_tie_the_regions_are_kept():
     assert (handed["n_regions"], handed["regions"]) == (2, ["north", "south"])
     assert (handed["policy"], handed["bucket"], handed["every"]) == ("switchback", 7500, "day")
     assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "late": "about 1 day"}
-    alone = next(each for each in found.rows if each.label == "flow, added up")
+    alone = next(each for each in found.rows if each.label == "flow (added up)")
     handed = alone.candidate.campaign
     assert (handed["n_regions"], handed["regions"], handed["bucket"]) == (1, [], 15_000)
     assert handed["added_up"] == ["north", "south"]

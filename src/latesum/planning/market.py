@@ -34,10 +34,10 @@ from latesum.simulation.market import Market
 _TRIED = (
     ("switchback", "switchback", False),
     ("half-time test", "fixed-split", False),
-    ("switchback, added up", "switchback", True),
-    ("half-time test, added up", "fixed-split", True),
-    ("flow, added up", "flow", True),
-    ("unmix, added up", "unmix", True),
+    ("switchback (added up)", "switchback", True),
+    ("half-time test (added up)", "fixed-split", True),
+    ("flow (added up)", "flow", True),
+    ("unmix (added up)", "unmix", True),
 )
 #: Markets are simulated with at most this many days of history.
 _MAX_HISTORY = 56
@@ -148,7 +148,7 @@ class MarketInputs:
         if self.fitted.regions > 1:
             return [self._candidate(*each) for each in _TRIED]
         return [
-            self._candidate(label.removesuffix(", added up"), policy, False)
+            self._candidate(label.removesuffix(" (added up)"), policy, False)
             for label, policy, added_up in _TRIED
             if not added_up or policy in ("flow", "unmix")
         ]
