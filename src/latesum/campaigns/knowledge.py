@@ -17,7 +17,6 @@ from latesum.campaigns.deciding import (
     at_next_block,
     market_rows,
     plays_at,
-    say_late,
     units_of,
 )
 from latesum.campaigns.health import count_visits
@@ -231,7 +230,6 @@ class MarketKnowledge:
             f"Sales come {span_text(found.delay, every)} late on average "
             f"(given: {self.given_delay_text})."
         )
-        said += [say_late(each, every) for each in found.late_options]
         outliers = [each for each in found.outliers.items() if region in (None, each[0][0])]
         for (where, bucket), off in outliers[-5:]:
             label = self.config.buckets.label(bucket + self.first)

@@ -19,7 +19,6 @@ from latesum._render import counted, new_table
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import say_late
 from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
 from latesum.campaigns.knowledge import (
     Knowledge,
@@ -122,8 +121,6 @@ class ModelView(NamedTuple):
     #: The mean delay in buckets, and what was given at the start, in words.
     delay: float
     given_delay: str
-    #: The options that may be the best and only late, in sentences; none is no all-clear.
-    late_options: tuple[str, ...]
     #: How much more arrives than on average, by weekday (or hour, then weekday).
     pattern: tuple[float, ...]
     #: How far the level walks in a bucket, and the noise besides that of counting, as shares.
@@ -304,11 +301,10 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
 
 
 def _model(known: MarketKnowledge) -> ModelView:
-    found, every = known.summary, known.config.buckets.every
+    found = known.summary
     return ModelView(
         found.delay,
         known.given_delay_text,
-        tuple(say_late(each, every) for each in found.late_options),
         tuple(found.pattern),
         found.walk,
         found.noise,
