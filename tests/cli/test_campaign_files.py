@@ -1,4 +1,4 @@
-"""`latesum campaign import`, `buckets`, `decisions`, `estimates`, `export --all`: files in and out."""
+"""`latesum campaign import`, `buckets`, `export --all`: files in and out."""
 
 import csv
 import json

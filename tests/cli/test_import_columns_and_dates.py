@@ -35,7 +35,7 @@ def write(name, *lines):
 
 
 def buckets(run, **how):
-    return json.loads(run("buckets", "--json", **how)[1])
+    return json.loads(run("status", "--json", **how)[1])["timeline"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_one_date_that_can_be_read_in_one_way_settles_the_file(autumn):
     code, out, errors = autumn("import", write("us.csv", *american(0, 4)))
     assert code == 0, errors
     assert "date format month-first" in out
-    found = {row["bucket"]: row["total"] for row in buckets(autumn)}
+    found = {row["label"]: row["total"] for row in buckets(autumn)}
     assert found["2026-11-01"] == 122
     assert found["2026-11-02"] == 123
 
@@ -174,10 +174,10 @@ def test_what_the_dates_of_a_file_showed_is_remembered(autumn):
     code, out, errors = autumn("import", first)
     assert code == 0, errors
     assert "read as remembered: date format month-first" in out
-    assert {row["bucket"]: row["total"] for row in buckets(autumn)}["2026-11-01"] == 122
+    assert {row["label"]: row["total"] for row in buckets(autumn)}["2026-11-01"] == 122
     german = write("de.csv", "date;visitors;orders", "02.11.2026;5000;130")
     assert autumn("import", german)[0] == 0
-    assert {row["bucket"]: row["total"] for row in buckets(autumn)}["2026-11-02"] == 130
+    assert {row["label"]: row["total"] for row in buckets(autumn)}["2026-11-02"] == 130
     code, _, errors = autumn("import", write("uk.csv", "date,orders", "30/10/2026,130"))
     assert code == 2
     assert "date format to day-first" in errors
