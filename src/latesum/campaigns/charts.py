@@ -11,9 +11,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from latesum._render import rate_text, signed
 from latesum.campaigns.view import BucketRow, Status
@@ -30,6 +29,18 @@ _MAX_NAME = 17
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _HOURS = tuple(f"{hour}:00" for hour in range(24))
 _AWAITED = "not all of it is known yet"
+_LINE = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}"></line>')
+_BAR = Markup(
+    '<rect class="{}" x="{:.4g}%" y="{:.4g}" width="{:.4g}%" height="{:.4g}">'
+    "<title>{}</title></rect>"
+)
+_DOT = Markup('<circle class="{}" cx="{:.4g}%" cy="{:.4g}" r="{:g}">{}</circle>')
+_TEXT = Markup('<text class="{}" x="{:.4g}%" y="{:.4g}">{}</text>')
+_CHART = Markup(
+    '<div class="chart" id="{0}-chart" role="img" aria-label="Chart: {1}">'
+    '<svg class="names" height="{height}">{2}</svg>'
+    '<svg class="plot" height="{height}">{3}</svg></div>'
+)
 Columns = list[list[BucketRow]]
 
 
@@ -68,16 +79,13 @@ def timeline_chart(status: Status, columns: Columns) -> Markup:
             said += ["ordered by a person, or shown otherwise than decided"] * ordered
             said += ["far from what was expected, counted for less"] * outlier
             x, width = run[0] / len(columns), len(run) / len(columns)
-            low = 0.6 * (height - 6) if bridge else 0
-            about = f"{name}, {', '.join(said)}" if status.regions else ", ".join(said)
-            shapes.append(_bar(x, width, top + low, height - 6 - low, arm, state, about))
+            ends = (top + 0.6 * (height - 6) if bridge else top, top + height - 6)
+            about = ", ".join([name, *said] if status.regions else said)
+            shapes.append(_bar(x, width, ends, f"o{arm % N_COLORS} {state}", about))
             if ordered:
                 shapes.append(_text("▼", x + width / 2, top + 9, "mark"))
             if outlier:
                 shapes.append(_dot(x + width / 2, top + height / 2 - 3, 3, "mark"))
-    names = [
-        _text(_short(name), 1, (place + 0.6) * height, "end") for place, name in enumerate(rows)
-    ]
     bottom = height * len(rows)
     about = "which option was shown in each " + (
         "bucket and region" if status.regions else "bucket"
@@ -86,7 +94,7 @@ def timeline_chart(status: Status, columns: Columns) -> Markup:
         "timeline",
         f"{about}. The table below has the last ones.",
         bottom,
-        names,
+        _names(rows, height),
         [*shapes, *_bucket_axis(columns, bottom)],
     )
 
@@ -122,6 +130,10 @@ def totals_chart(status: Status, columns: Columns) -> Markup | None:
     whole = [_rate([row]) for row in status.timeline] if rates else []
     ticks = _ticks(min(0.0, *bottoms), max(*tops, *whole, 0.0))
     shapes, names = _levels(ticks, _TOTALS, rates and status.range == (0.0, 1.0))
+
+    def y(value: float) -> float:
+        return _TOTALS * (1 - _share(value, ticks))
+
     width = 1 / len(columns)
     for place, column in enumerate(columns):
         state, x = _typical(column).state, place * width
@@ -137,14 +149,12 @@ def totals_chart(status: Status, columns: Columns) -> Markup | None:
             said += [_AWAITED] * (state != "known") + ["revised"] * revised
             start = up if value > 0 else down
             up, down = (up + value, down) if value > 0 else (up, down + value)
-            ends = sorted(_down(each, ticks, _TOTALS) for each in (start, start + value))
-            shapes.append(
-                _bar(x, width, ends[0], ends[1] - ends[0], option.arm, pale, ", ".join(said))
-            )
+            kind = f"o{option.arm % N_COLORS} {pale}"
+            shapes.append(_bar(x, width, (y(start), y(start + value)), kind, ", ".join(said)))
         if revised:
-            shapes.append(_dot(x + width / 2, _down(up, ticks, _TOTALS) - 6, 3, "mark"))
+            shapes.append(_dot(x + width / 2, y(up) - 6, 3, "mark"))
         if state == "missing":
-            shapes.append(_text("×", x + width / 2, _down(0.0, ticks, _TOTALS) - 2, "mark"))
+            shapes.append(_text("×", x + width / 2, y(0.0) - 2, "mark"))
     about = f"{unit} in each bucket{' over all regions' * bool(status.regions)}, by option"
     return _chart(
         "totals",
@@ -186,10 +196,6 @@ def options_chart(status: Status) -> Markup | None:
     percent = by_model or status.range == (0.0, 1.0)
     bottom = 34 * len(known)
     shapes = [*_grid(ticks, bottom, percent)]
-
-    def across(value: float) -> float:
-        return (value - ticks[0]) / (ticks[-1] - ticks[0])
-
     for place, (row, (mean, low, high)) in enumerate(zip(known, limits, strict=True)):
         words = [
             signed(each, 1) if by_model else rate_text(each, status.range)
@@ -198,11 +204,11 @@ def options_chart(status: Status) -> Markup | None:
         said = f"{row.name}: {words[0]}, between {words[1]} and {words[2]}"
         if by_model and row.is_status_quo:
             said = f"{row.name}: what the others are compared with"
-        middle, start = 34 * place + 17, across(low)
-        width = across(high) - start
-        shapes.append(_bar(start, width, middle - 4, 8, row.arm, "interval", said))
-        shapes.append(_dot(across(mean), middle, 6, f"o{row.arm % N_COLORS} mean", said))
-    names = [_text(_short(row.name), 1, 34 * place + 21, "end") for place, row in enumerate(known)]
+        middle, color = 34 * place + 17, f"o{row.arm % N_COLORS}"
+        start, at, end = (_share(each, ticks) for each in (low, mean, high))
+        ends = (middle - 4, middle + 4)
+        shapes.append(_bar(start, end - start, ends, f"{color} interval", said))
+        shapes.append(_dot(at, middle, 6, f"{color} mean", said))
     unit = f"{status.unit} {f'against {status.status_quo}' if by_model else 'per visitor'}"
     shapes.append(_text(unit, 0.5, bottom + 2 * _AXIS - 10, "middle"))
     about = f"what each option brings, {unit}, with its interval"
@@ -210,7 +216,7 @@ def options_chart(status: Status) -> Markup | None:
         "estimates",
         f"{about}. The table above has the same figures.",
         bottom + _AXIS,
-        names,
+        _names([row.name for row in known], 34),
         shapes,
     )
 
@@ -227,9 +233,9 @@ def pattern_charts(status: Status) -> list[Markup]:
         shapes, names = _levels(ticks, _PATTERN, True)
         said = [f"{label} {signed(value)}" for label, value in zip(labels, part, strict=True)]
         for place, value in enumerate(part):
-            ends = sorted(_down(each, ticks, _PATTERN) for each in (0.0, value))
+            base, top = (_PATTERN * (1 - _share(each, ticks)) for each in (0.0, value))
             x, width = (place + 0.06) / len(part), 0.88 / len(part)
-            shapes.append(_bar(x, width, ends[0], ends[1] - ends[0], None, "", said[place]))
+            shapes.append(_bar(x, width, (base, top), "neutral", said[place]))
             if len(part) <= len(_WEEKDAYS) or place % 6 == 0:
                 shapes.append(_text(labels[place], x + width / 2, _PATTERN + 16, "middle"))
         about = f"by how much more or less arrives: {', '.join(said)}."
@@ -275,24 +281,26 @@ def _ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [float(f"{number * step:.10g}") for number in range(first, max(last, first + 1) + 1)]
 
 
-def _down(value: float, ticks: list[float], height: float) -> float:
-    return height * (1 - (value - ticks[0]) / (ticks[-1] - ticks[0]))
+def _share(value: float, ticks: list[float]) -> float:
+    """Where a value stands between the first tick and the last."""
+    return (value - ticks[0]) / (ticks[-1] - ticks[0])
 
 
 def _levels(ticks: list[float], height: float, percent: bool) -> tuple[list[Markup], list[Markup]]:
     """Lines across a plot, and the values that stand on its left."""
-    places = [_down(each, ticks, height) for each in ticks]
-    lines = [_element("line", x1="0", x2="100%", y1=f"{y:g}", y2=f"{y:g}") for y in places]
+    places = [height * (1 - _share(each, ticks)) for each in ticks]
     texts = [_tick_text(each, percent) for each in ticks]
-    return lines, [_text(text, 1, y + 4, "end") for text, y in zip(texts, places, strict=True)]
+    return [_LINE.format("0", f"{y:g}", "100%", f"{y:g}") for y in places], [
+        _text(text, 1, y + 4, "end") for text, y in zip(texts, places, strict=True)
+    ]
 
 
 def _grid(ticks: list[float], height: float, percent: bool) -> Iterable[Markup]:
     """Lines down a plot, with their values below; in a narrow window every second one."""
     for place, each in enumerate(ticks):
-        at = place / (len(ticks) - 1)
+        at = _share(each, ticks)
         x = f"{100 * at:.4g}%"
-        yield _element("line", x1=x, x2=x, y1="0", y2=f"{height:g}")
+        yield _LINE.format(x, "0", x, f"{height:g}")
         yield _text(_tick_text(each, percent), at, height + 16, _anchor(at) + " wide" * (place % 2))
 
 
@@ -315,41 +323,30 @@ def _tick_text(value: float, percent: bool) -> str:
     return f"{100 * value:.6g}%" if percent else f"{value:,.6g}"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
+def _names(names: Iterable[str], height: float) -> list[Markup]:
+    """What stands on the left of a plot with a row for each name."""
+    short = (each if len(each) <= _MAX_NAME else f"{each[: _MAX_NAME - 1]}…" for each in names)
+    return [_text(each, 1, (row + 0.6) * height, "end") for row, each in enumerate(short)]
 
 
-def _bar(
-    x: float, width: float, y: float, height: float, arm: int | None, state: str, about: str
-) -> Markup:
-    kind = "bar neutral" if arm is None else f"bar o{arm % N_COLORS} {state}"
-    size = {"width": f"{100 * width:.4g}%", "height": f"{max(height, 1):.4g}"}
-    return _element("rect", about, class_=kind, x=f"{100 * x:.4g}%", y=f"{y:.4g}", **size)
+def _bar(x: float, width: float, ends: tuple[float, float], kind: str, about: str) -> Markup:
+    """A bar between two heights, in the color of an option; `about` is what it says of itself."""
+    top, bottom = sorted(ends)
+    return _BAR.format(f"bar {kind}", 100 * x, top, 100 * width, max(bottom - top, 1), about)
 
 
 def _dot(x: float, y: float, radius: float, kind: str, about: str = "") -> Markup:
-    place = {"cx": f"{100 * x:.4g}%", "cy": f"{y:.4g}", "r": f"{radius:g}"}
-    return _element("circle", about, class_=kind, **place)
+    said = Markup("<title>{}</title>").format(about) if about else ""
+    return _DOT.format(kind, 100 * x, y, radius, said)
 
 
 def _text(text: str, x: float, y: float, kind: str) -> Markup:
-    place = f'class="{kind}" x="{100 * x:.4g}%" y="{y:.4g}"'
-    return Markup(f"<text {place}>{escape(text)}</text>")
-
-
-def _element(tag: str, about: str = "", **attributes: Any) -> Markup:
-    said = f"<title>{escape(about)}</title>" if about else ""
-    given = " ".join(f'{name.rstrip("_")}="{value}"' for name, value in attributes.items())
-    return Markup(f"<{tag} {given}>{said}</{tag}>")
+    return _TEXT.format(kind, 100 * x, y, text)
 
 
 def _chart(
     name: str, about: str, height: float, left: Iterable[Markup], shapes: Iterable[Markup]
 ) -> Markup:
     """A chart: what stands on the left, and the plot with its axis."""
-    size = f'height="{height + _AXIS:g}"'
-    return Markup(
-        f'<div class="chart" id="{name}-chart" role="img" aria-label="Chart: {escape(about)}">'
-        f'<svg class="names" {size}>{Markup().join(left)}</svg>'
-        f'<svg class="plot" {size}>{Markup().join(shapes)}</svg></div>'
-    )
+    parts = Markup().join(left), Markup().join(shapes)
+    return _CHART.format(name, about, *parts, height=f"{height + _AXIS:g}")
