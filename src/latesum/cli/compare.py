@@ -6,11 +6,11 @@ import contextlib
 import json
 import time
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
-from latesum._checks import InvalidInput, known_name, whole_number
+from latesum._checks import InvalidInput, whole_number
 from latesum._extras import has, need
 from latesum._plugins import read_call, split_list
 from latesum._render import terminal
@@ -27,7 +27,6 @@ from latesum.cli.options import (
     working,
 )
 from latesum.experiments import compare
-from latesum.experiments.spec import Order
 from latesum.simulation import Problem
 from latesum.simulation.market import Market, market_of
 
@@ -56,14 +55,10 @@ def compare_policies(
     workers: Annotated[int, typer.Option(help="The number of processes.")] = 1,
     dask: Dask = None,
     bucket: Annotated[int, typer.Option(help="Decide at the ends of buckets of this size.")] = 1,
-    report_lag: Annotated[int, typer.Option(help="Rounds until totals are known.")] = 0,
     status_quo: Annotated[
         str | None, typer.Option(help="Shown until the start: an arm (0, 1, ...), or a mean.")
     ] = None,
     history: Annotated[int, typer.Option(help="Rounds before the start with known totals.")] = 0,
-    order: Annotated[
-        str, typer.Option(help="The arms as 'listed', or in an order 'drawn' in every run.")
-    ] = "listed",
     measure: Annotated[
         list[str] | None, typer.Option(help="Keep this of every run too, such as stuck.")
     ] = None,
@@ -79,7 +74,6 @@ def compare_policies(
         need("plots")
     for path in (plot, out):
         check_folder(path)
-    known_name(order, get_args(Order), "order of the arms")
     with working(workers, dask, store) as how:
         result = compare(
             _problem(arms, delay, market),
@@ -88,10 +82,8 @@ def compare_policies(
             replications=replications,
             seed=seed,
             bucket=bucket,
-            report_lag=report_lag,
             status_quo=read_status_quo(status_quo),
             history=history,
-            order="drawn" if order == "drawn" else "listed",
             measures=measure or (),
             **how,
         )

@@ -55,10 +55,6 @@ def _delays(
     file: Annotated[
         Path | None, typer.Argument(help="For fit: a CSV, Excel or Parquet file.")
     ] = None,
-    rounds_per_unit: Annotated[
-        float | None,
-        typer.Option(help="Also print the delay in rounds, with this many rounds per unit."),
-    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the fit here.")] = None,
     as_json: AsJson = False,
     **given: Any,
@@ -84,8 +80,6 @@ def _delays(
     terminal().print(fitted.table())
     for warning in fitted.warnings:
         print(f"Warning: {warning}")
-    if rounds_per_unit:
-        print(fitted.delay(rounds_per_unit).text)
     if plot:
         print(f"The picture: {plot}")
 
