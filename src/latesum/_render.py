@@ -11,7 +11,8 @@ import math
 import textwrap
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import datetime
 from functools import cache
 from html import escape
 from importlib import resources
@@ -283,18 +284,24 @@ def read(file: str) -> str:
     return (resources.files("latesum") / file).read_text(encoding="utf-8")
 
 
-def finite(value: Any) -> Any:
-    """The same values with null in place of numbers that are not finite, also in lists and objects.
+def plain(value: Any) -> Any:
+    """A value as JSON has it: records as objects, times as texts, and null for endless numbers.
 
-    >>> finite({"low": float("-inf"), "means": (0.5, float("nan"))})
+    >>> plain({"low": float("-inf"), "means": (0.5, float("nan"))})
     {'low': None, 'means': [0.5, None]}
     """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: plain(each) for name, each in zip(value._fields, value, strict=True)}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [plain(each) for each in value]
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     return value
 
 

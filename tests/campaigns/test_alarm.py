@@ -2,8 +2,6 @@
 
 import pytest
 
-ME = {"user": "an operator", "reason": "a test"}
-
 
 def days(campaign, clock, count, record=lambda day: None):
     """Decide every morning; `record` says what is recorded on that day."""
@@ -100,10 +98,3 @@ def test_totals_of_the_evening_are_no_alarm(new_campaign, clock, final):
         campaign, clock, 9, lambda day: campaign.record(day, rounds=5000, total=1500, **status)
     )
     assert alarms == [None] * 9
-
-
-def test_a_finished_campaign_raises_no_alarm(new_campaign, clock):
-    campaign = new_campaign()
-    assert days(campaign, clock, 5)[-1] is not None
-    campaign.finish("A", **ME)
-    assert campaign.alarm() is None

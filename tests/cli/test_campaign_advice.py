@@ -55,21 +55,6 @@ def test_a_decision_that_was_due_is_taken_at_the_next_question(morning):
     assert code == 0, out
 
 
-def test_asked_every_second_day_all_options_are_shown(morning, tmp_path):
-    """Thirty days, asked on odd ones only, with a whole report before each question."""
-    begin(morning, "switchback", "about 1 day", "--seed", 3)
-    shown = [ask(morning, 0)["option"]]
-    report = tmp_path / "report.csv"
-    for day in range(1, 30, 2):
-        report.write_text(
-            "\n".join(["date,rounds,total", *(f"{label(each)},5000,150" for each in range(day))])
-        )
-        assert morning(day, "import", report)[0] == 0
-        shown.append(ask(morning, day)["option"])
-    assert set(shown) == {"free shipping", "a gift"}
-    assert shown[1] != shown[0] or shown[2] != shown[0]
-
-
 def test_next_announces_the_winner_and_finish_keeps_it(morning, tmp_path):
     """One option sells four times as much: `next` says so, no finding doubts it, and `finish` needs no reason."""
     begin(morning, "unmix", "1 hour")
@@ -96,20 +81,6 @@ def test_next_announces_the_winner_and_finish_keeps_it(morning, tmp_path):
     assert morning(day, "finish")[1] == "Finished with a gift.\n"
     said = ask(morning, day + 1)
     assert (said["option"], said["source"], said["winner"]) == ("a gift", "finished", None)
-
-
-def test_switchback_announces_its_winner(morning, tmp_path):
-    """The same for the model of a market."""
-    begin(morning, "switchback", "2 hours", "--seed", 1)
-    rows = ["date,rounds,total"]
-    for day in range(16):
-        shown = ask(morning, day)["option"]
-        rows.append(f"{label(day)},5000,{600 if shown == 'a gift' else 300}")
-        (tmp_path / "report.csv").write_text("\n".join(rows))
-        assert morning(day + 1, "import", tmp_path / "report.csv")[0] == 0
-    assert ask(morning, 16)["winner"] == "a gift"
-    assert "The winner is a gift" in morning(16, "next")[1]
-    assert morning(16, "finish")[0] == 0
 
 
 def test_a_block_is_whole_days_and_no_day_goes_to_a_remainder(morning):

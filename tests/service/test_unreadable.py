@@ -77,7 +77,7 @@ def test_commands_show_it_and_the_others(latesum, service, campaign, unreadable)
     code, said, _ = latesum(*place, "list")
     assert code == 0
     assert "banner" in said
-    assert "ALARM: byown: This campaign cannot be read here" in said
+    assert "byown: ALARM: This campaign cannot be read here" in said
     code, said, _ = latesum(*place, "check")
     assert code == 1
     assert said.startswith("byown: ALARM: This campaign cannot be read")

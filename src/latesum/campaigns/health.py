@@ -19,7 +19,9 @@ from latesum.campaigns.state import CampaignState
 
 #: How bad a finding is: look at it now; look at it; good to know.
 HealthLevel = Literal["alarm", "warning", "note"]
-_LEVELS = ("alarm", "warning", "note")
+#: The levels, the worst first, and how a line begins that has one.
+_SIGNS: dict[HealthLevel, str] = {"alarm": "ALARM:", "warning": "!", "note": "Note:"}
+_LEVELS = tuple(_SIGNS)
 #: After this many buckets without a usable total, a new report, a question or a change, something
 #: may be forgotten.
 _MAX_SILENT = 3
@@ -53,6 +55,11 @@ class Finding(NamedTuple):
     def text(self) -> str:
         """The sentence with its command, for a terminal."""
         return self.sentence + (f" (`latesum campaign {self.command}`)" if self.command else "")
+
+    @property
+    def line(self) -> str:
+        """The text with its level, for a terminal."""
+        return f"{_SIGNS[self.level]} {self.text}"
 
 
 def unreadable(error: Exception) -> Finding:

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from latesum.campaigns.health import Finding, HealthLevel
+from latesum.campaigns.health import HealthLevel
 from latesum.campaigns.view import BucketRow, Status
 
 COLORS = ("blue", "dark_orange3", "green4", "magenta", "red", "cyan", "yellow4", "grey50")
@@ -28,7 +28,7 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
         Text(status.headline),
         Text(""),
     ]
-    parts += [Text(line, style=_STYLES[level]) for level, line in health_lines(status.health)]
+    parts += [Text(each.line, style=_STYLES[each.level]) for each in status.health]
     if status.health:
         parts.append(Text(""))
     parts.append(_options_table(status))
@@ -46,12 +46,6 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
         parts += [Text(""), Text("History", style="bold")]
         parts += [Text(sentence) for sentence in status.actions]
     return Group(*parts)
-
-
-def health_lines(findings: list[Finding]) -> list[tuple[HealthLevel, str]]:
-    """A line for each finding, with its level."""
-    signs = {"alarm": "ALARM:", "warning": "!", "note": "Note:"}
-    return [(each.level, f"{signs[each.level]} {each.text}") for each in findings]
 
 
 def gain_sentence(status: Status) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from scipy.special import ndtri
 
 from latesum import _render
-from latesum._render import counted, new_table
+from latesum._render import counted, new_table, plain
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
@@ -217,27 +217,6 @@ class Status:
         warnings = [each.sentence for each in self.health]
         lines = [f"{self.name}: {self.state}", self.headline, *warnings]
         return _render.sentences(lines) + _render.table(table)
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it: records as objects, times as texts, and null for endless numbers.
-
-    >>> plain(Worth("new", 12.0, float("-inf"), 30.0, 30))
-    {'option': 'new', 'value': 12.0, 'low': None, 'high': 30.0, 'days': 30}
-    """
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: plain(each) for name, each in zip(value._fields, value, strict=True)}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
-    return value
 
 
 def unreadable_status(name: str, now: datetime, error: Exception) -> Status:

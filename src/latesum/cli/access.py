@@ -36,8 +36,7 @@ def new_token(
 @tokens.command("list")
 def list_tokens(as_json: AsJson = False) -> None:
     """All tokens; what they are made of is not kept and cannot be shown."""
-    from latesum._render import new_table, terminal
-    from latesum.campaigns.view import plain
+    from latesum._render import new_table, plain, terminal
     from latesum.service.tokens import Tokens
 
     with opened_store() as store:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from latesum._render import plain
 from latesum.cli import campaign_actions, campaign_views
 from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
@@ -50,11 +51,9 @@ def next_option(
         winner = None if found.state().finished else found.winner()
         regional = bool(found.config.regions)
     if as_json:
-        rows = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions]
-        alarms = [each.sentence for each in health if each.level == "alarm"]
-        said = {"regions": rows} if regional else rows[0]
-        said |= {"winner": winner, "alarm": alarms[0] if alarms else None}
-        said |= {"health": [each._asdict() for each in health]}
+        said = {"regions": plain(decisions)} if regional else plain(decisions[0])
+        alarm = next((each.sentence for each in health if each.level == "alarm"), None)
+        said |= {"winner": winner, "alarm": alarm, "health": plain(health)}
         print(json.dumps(said, indent=2))
         return
     if regional:
@@ -72,7 +71,7 @@ def next_option(
         print(f"The winner is {winner}: `latesum campaign finish` keeps it from now on.")
     for finding in health:
         if finding.level != "note":  # `status` has those too
-            print(f"{'ALARM:' if finding.level == 'alarm' else '!'} {finding.text}")
+            print(finding.line)
 
 
 def record(

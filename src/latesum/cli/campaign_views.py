@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from latesum._checks import InvalidInput, known_name
+from latesum._render import plain
 from latesum.cli.campaign_options import (
     CampaignName,
     Region,
@@ -68,7 +69,7 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
         config = found.current_config()
         for event in found.history():
             if as_json:
-                print(json.dumps({**event._asdict(), "at": event.at.isoformat()}))
+                print(json.dumps(plain(event)))
             else:
                 print(describe_event(event, config))
 
@@ -99,17 +100,17 @@ def check(
     with opened_store() as store:
         name = None if campaign is None else store.find(campaign).name
         found = [
-            {"campaign": seen.name, **each._asdict()}
+            (seen.name, each)
             for seen in _statuses(store)
             for each in seen.health
             if name in (None, seen.name) and each.level in ("alarm", level)
         ]
     if as_json:
-        print(json.dumps(found, indent=2))
+        rows = [{"campaign": seen, **each._asdict()} for seen, each in found]
+        print(json.dumps(rows, indent=2))
     else:
-        for each in found:
-            alarm = "ALARM: " if each["level"] == "alarm" else ""
-            print(f"{each['campaign']}: {alarm}{each['sentence']}")
+        for seen, each in found:
+            print(f"{seen}: {each.line}")
     if found:
         raise typer.Exit(1)
 
@@ -125,28 +126,20 @@ def list_campaigns(
         found = sorted(_statuses(store), key=lambda each: each.state == "finished")
         gone = store.tombstones() if everything else []
         place = store.place
-    names = [", ".join(option.name for option in each.options) for each in found]
-    if as_json:
-        fields = ("name", "state", "alarm", "policy")
-        rows = [
-            {**{name: getattr(each, name) for name in fields}, "options": options}
-            | {"health": [finding._asdict() for finding in each.health]}
-            for each, options in zip(found, names, strict=True)
-        ]
-        print(json.dumps(rows, indent=2))
-        return
     columns = ["campaign", "state", "policy", "options"]
     table = new_table(None, columns, texts=columns)
-    lines = []
-    for each, options in zip(found, names, strict=True):
+    rows, lines = list[dict[str, Any]](), list[str]()
+    for each in found:
+        options = ", ".join(option.name for option in each.options)
+        rows.append({name: getattr(each, name) for name in ("name", "state", "alarm", "policy")})
+        rows[-1] |= {"options": options, "health": plain(each.health)}
         wrong = [finding for finding in each.health if finding.level != "note"]
         state = ", ".join(dict.fromkeys([each.state, *(finding.code for finding in wrong[:1])]))
         table.add_row(each.name, state, each.policy, options)
-        signs = ["ALARM:" if finding.level == "alarm" else "!" for finding in wrong]
-        lines += [
-            f"{sign} {each.name}: {finding.sentence}"
-            for sign, finding in zip(signs, wrong, strict=True)
-        ]
+        lines += [f"{each.name}: {finding.line}" for finding in wrong]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
     if found:
         terminal().print(table)
     else:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from latesum import _render
 from latesum._checks import InvalidInput, known_name
 from latesum._extras import as_frame, figure_class, require, save
-from latesum._render import TextTable, finite, new_table
+from latesum._render import TextTable, new_table, plain
 from latesum.experiments.spec import Spec
 from latesum.experiments.stats import Z, number_text, ratio_of_means, standard_error
 from latesum.experiments.store import Rows, atomic_write, to_columns
@@ -212,7 +212,7 @@ class Results:
             "broken_assumptions": [
                 [names, sentence] for sentence, names in self._broken_assumptions().items()
             ],
-            "policies": [finite(row._asdict()) for row in self.summary()],
+            "policies": [plain(row) for row in self.summary()],
         }
 
     def to_frame(self, backend: str = "pyarrow", *, per: Per = "checkpoint") -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._render import finite
+from latesum._render import plain
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.one_stream import Switchback
 from latesum.experiments.markets.players import SwitchbackPlayer
@@ -128,7 +128,7 @@ class PlanRow:
             **self.candidate.campaign,
             "about": self.candidate.about,
             "replications": self.replications,
-            **{name: finite(getattr(self, name)._asdict()) for name in names.split()},
+            **{name: plain(getattr(self, name)) for name in names.split()},
             "on_good": list(self.on_good),
         }
 

@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.responses import Response
 
 from latesum._checks import InvalidInput, shortened
+from latesum._render import plain
 from latesum.campaigns.store import failure_text
-from latesum.campaigns.view import plain
 from latesum.errors import (
     BadFile,
     Conflicting,

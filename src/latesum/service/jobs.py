@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 from starlette.responses import Response
 
-from latesum._render import finite
+from latesum._render import plain
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.importing import Imported, import_totals
 from latesum.campaigns.store import Store
@@ -100,7 +100,7 @@ class Jobs:
 
     async def _run(self, kind: Kind, given: Given, body: bytes) -> Response:
         limits = self._limits[kind]
-        head = {"kind": kind, "given": finite(given), "cpu": limits.cpu, "memory": limits.memory}
+        head = {"kind": kind, "given": plain(given), "cpu": limits.cpu, "memory": limits.memory}
         # -P: no file of the folder that the service was started in is imported.
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "latesum.service.jobs"),

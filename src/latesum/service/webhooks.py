@@ -37,9 +37,10 @@ from sqlalchemy.exc import TimeoutError as StoreBusy
 
 from latesum import _extras
 from latesum._checks import InvalidInput, known_name
+from latesum._render import plain
 from latesum.campaigns import database
 from latesum.campaigns.store import Store
-from latesum.campaigns.view import Status, plain
+from latesum.campaigns.view import Status
 from latesum.service.cache import CampaignCache, severity_of
 from latesum.service.configuration import Network
 from latesum.service.errors import Refused

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import create_model
 
 from latesum._checks import InvalidInput
-from latesum._render import finite
+from latesum._render import plain
 from latesum.campaigns.actions import ACTIONS, ActionResult, describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
@@ -104,7 +104,7 @@ async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
     return models.CampaignAnswer(
         name=stored.name,
         created_at=stored.created_at,
-        config=finite(config.to_json()),
+        config=plain(config.to_json()),
         note=config.note,
     )
 
