@@ -43,14 +43,14 @@ def test_a_decision_that_was_due_is_taken_at_the_next_question(morning):
     first = ask(morning, 0)
     other = json.loads(morning(0, "status", "--json")[1])["options"][1 - first["arm"]]
     assert other["mean"] is None  # it was never shown
-    until = date.fromisoformat(first["reason"].split("until ")[1][:10])
-    due = (until - START).days
+    last = date.fromisoformat(first["reason"].split("including ")[1][:10])
+    due = (last - START).days + 1
     late = ask(morning, due + 1)  # no one asked on the day itself
     assert late["option"] != first["option"]
-    assert "goes on" not in late["reason"]
+    assert "decided again" not in late["reason"]
     # The new choice stays as long as any other, and is decided on again at the first question after that.
     assert ask(morning, 2 * due)["option"] == late["option"]
-    assert "goes on" not in ask(morning, 2 * due + 2)["reason"]
+    assert "decided again" not in ask(morning, 2 * due + 2)["reason"]
     code, out, _ = morning(2 * due + 2, "replay")
     assert code == 0, out
 
