@@ -162,7 +162,7 @@ def test_the_cookie_of_a_session_is_secure_and_only_our_page_may_act(behind):
 def test_the_client_speaks_https_decides_records_and_uploads(behind, tmp_path):
     transport = httpx.HTTPTransport(verify=behind.trusted)
     with Client(behind.address, behind.secret, timeout=120, transport=transport) as client:
-        assert client.option("banner")["option"] in SETTINGS["options"]
+        assert client.option("banner", 1)["option"] in SETTINGS["options"]
         assert client.record("banner", 1, rounds=1000, total=300)["verdict"] in ("new", "same")
         file = tmp_path / "report.csv"
         file.write_text("bucket,total\n1,300\n" + "\n" * 30_000)  # read by a process of its own
