@@ -111,7 +111,6 @@ def test_switchback_loses_less_than_a_half_time_test():
         {"order_spread": 1.0},
         {"dated": "decision"},
         {"report_lag": 2, "restated": 4, "missing": 0.1},
-        {"hours": 0.4, "buckets": 48, "history": 48, "delay": 6.0},
         {"week": 5},
         {"holiday": 0.6},
         {"before": "other", "history": 0},
