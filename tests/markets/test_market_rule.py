@@ -20,7 +20,7 @@ from latesum.markets import (
 )
 from latesum.markets import search as search_file
 from latesum.markets.kernels import arrived_shares
-from latesum.markets.model import explanations, shape_of
+from latesum.markets.model import _touched, explanations, shape_of
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel, unknown_options
 from latesum.markets.search import learned, posterior
@@ -207,6 +207,9 @@ def test_an_outlier_is_marked():
     assert ("east", 20) in outliers
     holiday = dataclasses.replace(settings, holidays=(20,))
     assert summarize(odd, 40, holiday).outliers.get(("east", 20), 0.0) < outliers["east", 20]
+    # Its late sales come on the days after.
+    touched = _touched(np.array([False, True, False, False]), 1.0)
+    assert touched == pytest.approx([0.0, 1.0, np.exp(-1), np.exp(-2)])
 
 
 def test_a_wild_level_and_too_few_rows_are_warned_of():
@@ -341,6 +344,17 @@ def test_draws_are_from_half_of_the_uncertainty_and_less_bold_towards_the_end(ho
         for seed in range(400)
     ]
     assert np.mean([each.option == "b" for (each,) in better]) == pytest.approx(share, abs=0.06)
+
+
+@pytest.mark.parametrize(("turns", "swept"), [(False, [0, 1, 2]), (True, [2])])
+def test_the_sweep_leaves_out_what_every_region_has_shown(turns, swept):
+    settings = MarketConfig(("a", "b", "c"), 60, regions=("north", "south"), status_quo="a")
+    rows = [
+        RegionRow(region, day, 900.0, "ab"[(place + day * turns) % 2], 30.0)
+        for day in range(-40, 0)
+        for place, region in enumerate(settings.regions)
+    ]
+    assert unknown_options(Panel.of(rows, settings, 0), settings) == swept
 
 
 def test_hours_are_not_taken_for_days():
