@@ -174,10 +174,6 @@ class CampaignState:
         taken = {region: each for region, each in found.items() if each is not None}
         return taken if len(taken) == len(found) else {}
 
-    def recorded(self, bucket: int) -> bool:
-        """Whether something is recorded for a bucket, in all regions."""
-        return all(part.value(bucket).recorded for part in self.parts.values())
-
     def value(self, bucket: int) -> Value:
         """What is recorded for a bucket so far."""
         return self.values.get(bucket) or Value()
