@@ -57,13 +57,13 @@ class Buckets:
         kind: Any = known_name(every, KINDS, "kind of bucket")
         if start is None:
             raise InvalidInput(f"say when the first {kind} begins, such as start='2026-03-01'.")
-        unset = cls(kind, _zone(zone).key, datetime.max)
-        begin = unset.local(unset._time(start))
+        found = read_zone(zone)
+        begin = _read_time(start, kind, found).astimezone(found)
         if kind == "hour":
             first = begin.replace(minute=0, second=0, microsecond=0).astimezone(UTC)
         else:
-            first = unset._midnight(begin.date())
-        return cls(kind, unset.zone_name, first)
+            first = _midnight(begin.date(), found)
+        return cls(kind, found.key, first)
 
     @property
     def length(self) -> timedelta:
@@ -81,7 +81,7 @@ class Buckets:
                 raise InvalidInput(f"bucket numbers go up to {_LARGEST:,}.")
             return when
         try:
-            at = self._time(when)
+            at = _read_time(when, self.every, read_zone(self.zone_name))
             if self.every == "hour":
                 return (at - self.first) // timedelta(hours=1) + 1
             days = (self.local(at).date() - self.local(self.first).date()).days
@@ -114,43 +114,7 @@ class Buckets:
 
     def local(self, at: datetime) -> datetime:
         """A time, in the zone of the campaign."""
-        return at.astimezone(_zone(self.zone_name))
-
-    def _midnight(self, day: date) -> datetime:
-        # Where the clocks jump at midnight, the day begins at the jump: fold=0 gives just that.
-        return datetime.combine(day, time(), _zone(self.zone_name)).astimezone(UTC)
-
-    def _time(self, when: str | date | datetime) -> datetime:
-        """The time in UTC; one without an offset is local, and must exist exactly once."""
-        if isinstance(when, str):
-            when = _read_time(when, self.every)
-        if not isinstance(when, datetime):
-            if not isinstance(when, date):
-                raise InvalidInput(f"a time is a date or a datetime, not {when!r}.")
-            if self.every == "hour":
-                raise InvalidInput(
-                    f"{when} is a whole day, and this campaign's buckets are hours; "
-                    f"write an hour, such as '{when} 14:00'."
-                )
-            return self._midnight(when)
-        if when.tzinfo is not None:
-            return when.astimezone(UTC)
-        zone = _zone(self.zone_name)
-        earlier, later = (when.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
-        if earlier.utcoffset() == later.utcoffset():
-            return earlier.astimezone(UTC)
-        if self.every != "hour":  # whatever the hour, the day is the same
-            return self._midnight(when.date())
-        if self.local(earlier.astimezone(UTC)).replace(tzinfo=None) != when:
-            raise InvalidInput(
-                f"{when:%Y-%m-%d %H:%M} does not exist in {self.zone_name}: the clocks skip it. "
-                "That hour has no bucket; leave its row out."
-            )
-        raise InvalidInput(
-            f"{when:%Y-%m-%d %H:%M} happens twice in {self.zone_name}, when the clocks go back; "
-            f"write it with its offset: {earlier.isoformat(sep=' ', timespec='minutes')} or "
-            f"{later.isoformat(sep=' ', timespec='minutes')}."
-        )
+        return at.astimezone(read_zone(self.zone_name))
 
 
 @functools.lru_cache(maxsize=10_000)  # a whole campaign is gone through at every decision
@@ -159,10 +123,48 @@ def _begin(buckets: Buckets, number: int) -> datetime:
     if buckets.every == "hour":
         return buckets.first + timedelta(hours=steps)
     days = steps * (7 if buckets.every == "week" else 1)
-    return buckets._midnight(buckets.local(buckets.first).date() + timedelta(days=days))
+    day = buckets.local(buckets.first).date() + timedelta(days=days)
+    return _midnight(day, read_zone(buckets.zone_name))
 
 
-def _read_time(text: str, every: Every) -> date | datetime:
+def _midnight(day: date, zone: ZoneInfo) -> datetime:
+    # Where the clocks jump at midnight, the day begins at the jump: fold=0 gives just that.
+    return datetime.combine(day, time(), zone).astimezone(UTC)
+
+
+def _read_time(when: str | date | datetime, every: Every, zone: ZoneInfo) -> datetime:
+    """The time in UTC; one without an offset is local, and must exist exactly once."""
+    if isinstance(when, str):
+        when = _parse_time(when, every)
+    if not isinstance(when, datetime):
+        if not isinstance(when, date):
+            raise InvalidInput(f"a time is a date or a datetime, not {when!r}.")
+        if every == "hour":
+            raise InvalidInput(
+                f"{when} is a whole day, and this campaign's buckets are hours; "
+                f"write an hour, such as '{when} 14:00'."
+            )
+        return _midnight(when, zone)
+    if when.tzinfo is not None:
+        return when.astimezone(UTC)
+    earlier, later = (when.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+    if earlier.utcoffset() == later.utcoffset():
+        return earlier.astimezone(UTC)
+    if every != "hour":  # whatever the hour, the day is the same
+        return _midnight(when.date(), zone)
+    if earlier.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != when:
+        raise InvalidInput(
+            f"{when:%Y-%m-%d %H:%M} does not exist in {zone.key}: the clocks skip it. "
+            "That hour has no bucket; leave its row out."
+        )
+    raise InvalidInput(
+        f"{when:%Y-%m-%d %H:%M} happens twice in {zone.key}, when the clocks go back; "
+        f"write it with its offset: {earlier.isoformat(sep=' ', timespec='minutes')} or "
+        f"{later.isoformat(sep=' ', timespec='minutes')}."
+    )
+
+
+def _parse_time(text: str, every: Every) -> date | datetime:
     cleaned = text.strip().replace("Z", "+00:00")
     week = _ISO_WEEK.fullmatch(cleaned)
     if week is not None and every == "week":
@@ -184,7 +186,8 @@ def _read_time(text: str, every: Every) -> date | datetime:
     )
 
 
-def _zone(name: str) -> ZoneInfo:
+def read_zone(name: str) -> ZoneInfo:
+    """The time zone of this name, or a refusal."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

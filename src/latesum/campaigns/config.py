@@ -16,10 +16,9 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
@@ -36,7 +35,7 @@ from pydantic import (
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
 from latesum._durations import duration_text, parse_duration
 from latesum._plugins import POLICIES
-from latesum.campaigns.buckets import KINDS, LENGTHS, Buckets, Every
+from latesum.campaigns.buckets import KINDS, LENGTHS, Buckets, Every, read_zone
 from latesum.campaigns.rows import NO_OPTION, Observation, read_history, shown_of
 from latesum.delays.parsing import parse, text_of
 from latesum.policies import Policy, registry
@@ -129,7 +128,7 @@ def _read_options(value: Any) -> tuple[str, ...]:
 def _read_zone(value: Any) -> str:
     if not isinstance(value, str) or len(value) > 64:
         raise InvalidInput("a time zone is a name such as 'Europe/Berlin' or 'UTC'.")
-    return Buckets.create("day", value, date(2000, 1, 1)).zone_name
+    return read_zone(value).key
 
 
 def _read_start(value: Any, info: ValidationInfo) -> datetime | None:
@@ -299,10 +298,7 @@ def _read_align(value: Any, info: ValidationInfo) -> str | None:
     if value is None:
         return None
     if info.data.get("policy") == SWITCHBACK:
-        raise InvalidInput(
-            "switchback knows weekdays by itself and needs no align; for how long a choice stays "
-            "is its parameter stay."
-        )
+        raise InvalidInput("switchback knows weekdays by itself and needs no align; leave it out.")
     if value != "week":
         raise InvalidInput(f"align is 'week', not {value!r}.")
     return "week"
@@ -582,7 +578,7 @@ class CampaignConfig(BaseModel):
         pattern: Literal["weekday", "hour", "none"] = "none"
         phase = 0
         if self.every in ("day", "hour"):  # demand repeats, and the first bucket lies here in it
-            begin = self.buckets.begin(first).astimezone(ZoneInfo(self.zone))
+            begin = self.buckets.local(self.buckets.begin(first))
             pattern, phase = "weekday", begin.weekday()
             if self.every == "hour":
                 pattern, phase = "hour", 24 * begin.weekday() + begin.hour
