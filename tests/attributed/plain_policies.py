@@ -14,22 +14,19 @@ from latesum.attributed import runner
 
 
 def play(problem, policy, horizon, seed_sequence):
-    """The arms played in each round, and how many rewards arrived."""
+    """The arms played in each round."""
     draws = runner.Draws(problem, seed_sequence)
     under_way = {}
     arms = []
-    arrived = 0
     for now in range(horizon):
         if now % runner.CHUNK == 0:
             draws.next_chunk()
         arm = policy.choose()
         reward, delay = draws.of_play(now % runner.CHUNK, arm)
         under_way.setdefault(now + delay, []).append((arm, reward))
-        arrivals = under_way.pop(now, [])  # the earliest play first
-        arrived += len(arrivals)
-        policy.observe(arrivals)
+        policy.observe(under_way.pop(now, []))  # the earliest play first
         arms.append(arm)
-    return arms, arrived
+    return arms
 
 
 def argmax(values):
@@ -46,6 +43,10 @@ def kl(p, q):
     return total
 
 
+def poisson_divergence(p, q):
+    return q - p + (p * math.log(p / q) if p > 0 else 0.0)
+
+
 def largest_within(divergence, p, allowance):
     """The largest q in [p, 1] with divergence(p, q) <= allowance, by bisection."""
     low, high = p, 1.0
@@ -60,12 +61,27 @@ def largest_within(divergence, p, allowance):
     return low
 
 
-class IndexBase:
+class Counts:
+    """How many rewards of each arm are known, and their sum."""
+
+    def __init__(self, n_arms):
+        self.counts = [0] * n_arms
+        self.totals = [0.0] * n_arms
+
+    def feed(self, arm, reward):
+        self.counts[arm] += 1
+        self.totals[arm] += reward
+
+    def observe(self, arrivals):
+        for arrival in arrivals:
+            self.feed(*arrival)
+
+
+class IndexBase(Counts):
     """UCB1, KL-UCB and KL-UCB++, every index again in every step."""
 
     def __init__(self, n_arms, index):
-        self.counts = [0] * n_arms
-        self.totals = [0.0] * n_arms
+        super().__init__(n_arms)
         self.index = index
 
     def ask(self):
@@ -78,10 +94,6 @@ class IndexBase:
                 for count, total in zip(self.counts, self.totals, strict=True)
             ]
         )
-
-    def feed(self, arm, reward):
-        self.counts[arm] += 1
-        self.totals[arm] += reward
 
 
 def ucb1(exploration=2.0):
@@ -100,10 +112,9 @@ def kl_ucb_plus_plus(horizon, n_arms):
     return index
 
 
-class ThompsonBase:
+class ThompsonBase(Counts):
     def __init__(self, n_arms, first, beta):
-        self.counts = [0] * n_arms
-        self.totals = [0.0] * n_arms
+        super().__init__(n_arms)
         self.first = first
         self.beta = beta
 
@@ -113,10 +124,6 @@ class ThompsonBase:
         return argmax(
             [self.beta(1 + s, 1 + n - s) for n, s in zip(self.counts, self.totals, strict=True)]
         )
-
-    def feed(self, arm, reward):
-        self.counts[arm] += 1
-        self.totals[arm] += reward
 
 
 class QueuedPolicy:
@@ -162,11 +169,10 @@ def thompson_heuristic(beta):
     return lambda received, _: argmax([beta(1 + s, 1 + n - s) for n, s in received])
 
 
-class DelayedUCB1:
+class DelayedUCB1(Counts):
     def __init__(self, n_arms, exploration=2.0):
+        super().__init__(n_arms)
         self.plays = [0] * n_arms
-        self.counts = [0] * n_arms
-        self.totals = [0.0] * n_arms
         self.exploration = exploration
 
     def choose(self):
@@ -183,11 +189,6 @@ class DelayedUCB1:
             )
         self.plays[arm] += 1
         return arm
-
-    def observe(self, arrivals):
-        for arm, reward in arrivals:
-            self.counts[arm] += 1
-            self.totals[arm] += reward
 
 
 class DUCB:
@@ -238,11 +239,7 @@ class DUCB:
 
     def _index(self, total, plays, expected, level):
         if self.poisson:
-            return largest_within(
-                lambda p, q: q - p + (p * math.log(p / q) if p > 0 else 0.0),
-                min(total / expected, 1.0),
-                level / expected,
-            )
+            return largest_within(poisson_divergence, min(total / expected, 1.0), level / expected)
         # total / N~ + sqrt(N / N~) sqrt(level / (2 N~)), over one denominator: before the first
         # rewards, indices can be equal (N = 1, N~ = 5/51 and N = 4, N~ = 10/51), and then
         # the last digit decides.
@@ -253,11 +250,10 @@ class DUCB:
             self.totals[arm] += reward
 
 
-class ImprovedUCB:
+class ImprovedUCB(Counts):
     def __init__(self, n_arms, horizon):
+        super().__init__(n_arms)
         self.horizon = horizon
-        self.counts = [0] * n_arms
-        self.totals = [0.0] * n_arms
         self.plan = self._arms(n_arms)
 
     def _arms(self, n_arms):
@@ -280,11 +276,6 @@ class ImprovedUCB:
 
     def choose(self):
         return next(self.plan)
-
-    def observe(self, arrivals):
-        for arm, reward in arrivals:
-            self.counts[arm] += 1
-            self.totals[arm] += reward
 
 
 def rounded_chances(delay, cdf_horizon=200):
