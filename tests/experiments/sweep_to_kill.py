@@ -1,8 +1,9 @@
-"""Run by test_sweep.py in a process of its own: a small sweep in many small chunks."""
+"""A small sweep in many small chunks, which test_sweep.py also runs in processes of its own."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from latesum.experiments.sweep import Experiment, run_sweep
 
@@ -17,7 +18,11 @@ EXPERIMENT = Experiment.model_validate(
     }
 )
 
-#: How long a chunk takes, in seconds: short, so that many are left wherever a run is stopped.
+
+def tables(folder: Path, name: str = "kill") -> list[bytes]:
+    """The files with the results of the sweep."""
+    return [(folder / name / f"{kind}.parquet").read_bytes() for kind in ("runs", "checkpoints")]
+
 
 if __name__ == "__main__":
     print("ready", flush=True)

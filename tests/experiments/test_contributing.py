@@ -49,10 +49,16 @@ def test_the_example_policy_conforms_and_runs(capsys):
 @pytest.mark.usefixtures("folder")
 def test_one_file_is_enough_for_the_command_line(latesum):
     code, out, said = latesum(
-        *COMPARE, "--delay", "triangle:Triangle(40)",
-        "--policies", "flow,play_the_winner:PlayTheWinner(block=500)",
-        "--measure", "longest_block:longest_block", "--out", "runs.parquet",
-    )  # fmt: skip
+        *COMPARE,
+        "--delay",
+        "triangle:Triangle(40)",
+        "--policies",
+        "flow,play_the_winner:PlayTheWinner(block=500)",
+        "--measure",
+        "longest_block:longest_block",
+        "--out",
+        "runs.parquet",
+    )
     assert (code, said) == (0, "")
     assert "play_the_winner:PlayTheWinner(block=500)" in out
     table = pq.read_table("runs.parquet")

@@ -10,18 +10,14 @@ from typing import Any
 
 import pytest
 import sweep_to_kill
+from sweep_to_kill import tables
 
 from latesum._checks import InvalidInput
 from latesum.experiments import runners
 from latesum.experiments.runners import chosen_runner
 from latesum.experiments.sweep import run_sweep
 
-EXPERIMENT = sweep_to_kill.EXPERIMENT.model_copy(update={"name": "cluster", "replications": 40})
-
-
-def tables(folder: Path) -> list[bytes]:
-    inside = folder / "cluster"
-    return [(inside / f"{name}.parquet").read_bytes() for name in ("runs", "checkpoints")]
+EXPERIMENT = sweep_to_kill.EXPERIMENT.model_copy(update={"replications": 40})
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +29,12 @@ def distributed() -> Any:
 def cluster(request: pytest.FixtureRequest, distributed: Any) -> Iterator[Any]:
     """One worker in the default run, which the cluster starts again when it is killed."""
     with distributed.LocalCluster(
-        n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None,
+        n_workers=request.param,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
         host="127.0.0.1",
-    ) as started:  # fmt: skip
+    ) as started:
         yield started
 
 

@@ -120,9 +120,12 @@ def test_an_estimate_is_never_made_of_compilation_time(kept, tmp_path):
     worker, seen = Compiling({"flow": 0.1}), []
     clock = TimeLeft(lambda: worker.now)
     run(
-        [setting("flow")], 60, store=RunStore(tmp_path) if kept else None, runner=worker,
+        [setting("flow")],
+        60,
+        store=RunStore(tmp_path) if kept else None,
+        runner=worker,
         progress=lambda *said: seen.append((*said, clock(*said))),
-    )  # fmt: skip
+    )
     estimates = [left for *_, left in seen]
     assert max(left for left in estimates if left is not None) < 12
     at_start, compiling = (
@@ -142,9 +145,12 @@ def test_while_kernels_compile_it_is_said(tmp_path):
         "print(seen[:2], seen[-1])"
     )
     made = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"LATESUM_CACHE_DIR": str(tmp_path)},
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env=os.environ | {"LATESUM_CACHE_DIR": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert made.stdout.strip() == "[(0, 4, 'runs'), (0, 0, 'compiling kernels')] (4, 4, 'runs')"
 
 

@@ -10,6 +10,7 @@ import pytest
 from latesum import Calendar, CompositeProblem, FieldProblem, Problem
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec
+from latesum.experiments.engine import default_checkpoints
 from latesum.experiments.loop import Reports
 from latesum.experiments.sweep import Experiment, expand, load, parse, run_sweep
 from latesum.policies import PolicySpec
@@ -82,28 +83,40 @@ def test_labels_do_not_matter_to_the_digest_of_a_setting() -> None:
     assert one.digest != third.digest
 
 
+UNIFORM = '"uniform(0, 10)"'
+
+
 @pytest.mark.parametrize(
-    ("change", "place", "remedy"),
+    ("old", "new", "says"),
     [
-        (("delay =", "dealy ="), "problems[0]: there is no key", "did you mean 'delay'?"),
-        (("horizon =", "horison ="), "there is no key 'horison'", "did you mean 'horizon'?"),
-        (('"odaaf"', '"odaff"'), "policies[0]: ", "did you mean 'odaaf'?"),
-        (('"uniform(0, 10)"', '"unifrom(0, 10)"'), "problems[0]: ", "'uniform'"),
-        (('"uniform(0, 10)"', '"uniform(0, 10"'), "problems[0]: ", "cannot read"),
-        (("[0.5, 0.6]", "[0.5, 1.6]"), "problems[0]: ", "at most 1"),
-        (("= 1000", "= 0"), "horizon", "greater than or equal to 1"),
-        (("= 3", "= 'many'"), "replications", "valid integer"),
-        (('"odaaf"', '"odaaf(first=1)"'), "policies[0]: ", "first_tolerance"),
-        (('"odaaf"', '"odaaf("'), "policies[0]: ", "cannot read the policy"),
-        (("[[policies]]", "[ratio]\npolicy='X'\n[[policies]]"), "ratio.policy", "'X'"),
+        ("delay =", "dealy =", r"problems\[0\]: there is no key.*did you mean 'delay'\?"),
+        ("horizon =", "horison =", r"there is no key 'horison'.*did you mean 'horizon'\?"),
+        (UNIFORM, '"unifrom(0, 10)"', r"problems\[0\]: .*'uniform'"),
+        (UNIFORM, '"uniform(0, 10"', r"problems\[0\]: .*cannot read"),
+        (UNIFORM, "[]", ".*the list is empty"),
+        (UNIFORM, f"{UNIFORM}\ngiven = {{mean_dealy = 3}}", ".*did you mean 'mean_delay'"),
+        (f"delay = {UNIFORM}", f"delay_per_arm = [{UNIFORM}]", ".*one for each of the 2"),
+        ("[0.5, 0.6]", "[0.5, 1.6]", r"problems\[0\]: .*at most 1"),
+        ("[0.5, 0.6]", "[true, 0.6]", ".*valid number"),
+        ("= 1000", "= 0", "horizon.*greater than or equal to 1"),
+        ("= 3", "= 'many'", "replications.*valid integer"),
+        ("= 3", '= "3"', "replications.*valid integer"),
+        ("= 3", "= true", "replications.*valid integer"),
+        ('"odaaf"', '"odaff"', r"policies\[0\]: .*did you mean 'odaaf'\?"),
+        ('"odaaf"', '"odaaf(first=1)"', r"policies\[0\]: .*first_tolerance"),
+        ('"odaaf"', '"odaaf("', r"policies\[0\]: .*cannot read the policy"),
+        ('"odaaf"', '"odaaf"\nparameters = {first_tolerance = []}', ".*the list is empty"),
+        (
+            '"odaaf"',
+            '"qpm-d"\n[[policies]]\npolicy = "qpm-d(base=3)"',
+            r".*policies\[1\]: for the problem 'plain'",
+        ),
+        ("[[policies]]", "[ratio]\npolicy='X'\n[[policies]]", "ratio.policy.*'X'"),
     ],
 )
-def test_a_bad_file_is_refused_with_the_key_and_the_remedy(
-    change: tuple[str, str], place: str, remedy: str
-) -> None:
-    message = refusal(GOOD.replace(*change))
-    assert message.startswith(f"file.toml: {place}")
-    assert remedy in message
+def test_a_bad_file_is_refused_with_the_key_and_the_remedy(old, new, says) -> None:
+    assert old in GOOD
+    assert re.match(f"file.toml: {says}", refusal(GOOD.replace(old, new)), re.DOTALL)
 
 
 def test_what_is_no_toml_is_refused_with_its_line() -> None:
@@ -134,24 +147,6 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("")
     with pytest.raises(InvalidInput, match=r"ends with \.toml"):
         load(tmp_path / "x.txt")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ('"uniform(0, 10)"', '"uniform(0, 10)"\ngiven = {mean_dealy = 3}', "did you mean 'mean_delay'"),
-        ('delay = "uniform(0, 10)"', 'delay_per_arm = ["uniform(0, 10)"]', "one for each of the 2"),
-        ('"uniform(0, 10)"', "[]", "the list is empty"),
-        ('"odaaf"', '"odaaf"\nparameters = {first_tolerance = []}', "the list is empty"),
-        ("replications = 3", 'replications = "3"', "valid integer"),
-        ("replications = 3", "replications = true", "valid integer"),
-        ("[0.5, 0.6]", "[true, 0.6]", "valid number"),
-        ('"odaaf"', '"qpm-d"\n[[policies]]\npolicy = "qpm-d(base=3)"', "policies.1.: for the problem 'plain'"),
-    ],
-)  # fmt: skip
-def test_what_looks_right_and_is_not_is_refused_with_its_line(old, new, says) -> None:
-    assert old in GOOD
-    assert re.search(says, refusal(GOOD.replace(old, new)))
 
 
 EVERYTHING = """
@@ -215,41 +210,26 @@ policy = "flow"
 def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
     experiment = parse(EVERYTHING, "all.toml", default_name="all")
     specs, _ = expand(experiment)
-    shop = FieldProblem(
-        ["beta(4, 6)", 0.3], ["exponential(250)", "exponential(500)"],
-        background=0.004,
-    )  # fmt: skip
     measures = ("regret", "ended_on_best", "switches", "stuck(gap=0.05)", "settled_after")
-    usual = {"order": "drawn", "measures": measures}
-    flow, points = PolicySpec("flow"), specs[1].checkpoints
+
+    def spec(problem, horizon=4_000, **more) -> RunSpec:
+        points = default_checkpoints(horizon, 200, 50)
+        usual = {"checkpoints": points, "order": "drawn", "measures": measures}
+        return RunSpec(problem, PolicySpec("flow"), horizon, **usual, **more)
+
+    delays = ["exponential(250)", "exponential(500)"]
+    shop = FieldProblem(["beta(4, 6)", 0.3], delays, background=0.004)
+    drift = Calendar(100, drift_to=(0.5, 0.2), drift_over=4_000)
+    arms, delay = [0.3, 0.33], "geometric(25)"
     expected = [
-        RunSpec(
-            shop, flow, 4_500, reports=Reports(500, 1_000, 0.02, 3, 0.9), **usual,
-            checkpoints=specs[0].checkpoints,
-        ),
-        *(
-            RunSpec(
-                FieldProblem([0.3, 0.33], "geometric(25)", calendar=calendar), flow, 4_000,
-                checkpoints=points, **usual,
-            )
-            for calendar in (
-                Calendar.weekly(500), Calendar(100, drift_to=(0.5, 0.2), drift_over=4_000)
-            )
-        ),
-        *(
-            RunSpec(
-                Problem([0.3, 0.33], "geometric(25)"), flow, 4_000, checkpoints=points, **usual, **ran
-            )
-            for ran in ({"status_quo": 1, "history": 2_000}, {"status_quo": "beta(6, 4)"})
-        ),
-        RunSpec(
-            CompositeProblem([0.3, 0.33], "uniform(0, 50)", parts=4), flow, 4_000,
-            checkpoints=points, **usual,
-        ),
-        RunSpec(
-            "safety:random_problem", flow, 4_000, checkpoints=points, **usual
-        ),
-    ]  # fmt: skip
+        spec(shop, 4_500, reports=Reports(500, 1_000, 0.02, 3, 0.9)),
+        spec(FieldProblem(arms, delay, calendar=Calendar.weekly(500))),
+        spec(FieldProblem(arms, delay, calendar=drift)),
+        spec(Problem(arms, delay), status_quo=1, history=2_000),
+        spec(Problem(arms, delay), status_quo="beta(6, 4)"),
+        spec(CompositeProblem(arms, "uniform(0, 50)", parts=4)),
+        spec("safety:random_problem"),
+    ]
     assert [setting.digest for setting in specs] == [each.digest for each in expected]
     results = run_sweep(experiment, tmp_path)
     assert results["a shop", "flow"].measured["stuck(gap=0.05)"].shape == (2,)
@@ -264,7 +244,11 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
         ("background = 0.004", "background = -1.0", "problems.0.: the mean of the background"),
         ("missing = 0.02", "missing = 2.0", "problems.0..missing: "),
         ("bucket = 500\n", "", "missing or restated come in buckets"),
-        ("status_quo = 1", "status_quo = 2", "for the problem 'an arm ran before': arm 2 cannot have run before"),
+        (
+            "status_quo = 1",
+            "status_quo = 2",
+            "for the problem 'an arm ran before': arm 2 cannot have run before",
+        ),
         ("status_quo = 1", "status_quo = {arm = 1}", "problems.3..status_quo"),
         ("status_quo = 1\n", "", "for the problem 'an arm ran before': a history needs status_quo"),
         ("history = 2000", "history = -1", "problems.3..history: .*greater than or equal to 0"),
@@ -274,7 +258,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
         ("random_problem", "no_problem", "the law of problems .* cannot be loaded"),
         ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "problems.6.: .*either 'drawn_by'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_in_the_parts_of_a_problem_is_named_with_its_line(old, new, says) -> None:
     assert old in EVERYTHING
     assert re.search(says, refusal(EVERYTHING.replace(old, new)))
@@ -303,8 +287,11 @@ def test_any_field_may_have_a_list() -> None:
     assert len(settings) == 2 * 2 * 2 * 3
     flow = [each for each in settings if each.policy_name == "flow"]
     assert {(each.horizon, each.reports.bucket) for each in flow} == {
-        (1000, 1), (1000, 10), (2000, 1), (2000, 10),
-    }  # fmt: skip
+        (1000, 1),
+        (1000, 10),
+        (2000, 1),
+        (2000, 10),
+    }
     assert {each.prepared[1].mean_delay for each in flow} == {2.5, 5.0, 10.0}
     assert flow[0].problem_name == "p, horizon=1000, bucket=1, mean_delay=2.5"
     odaaf = [each for each in settings if each.policy_name == "odaaf"]

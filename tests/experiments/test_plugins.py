@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 MODULE = """
@@ -89,46 +90,14 @@ name = "by its place"
 policy = "turning:Backwards(block=100)"
 """
 
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The folder of a package that brings things by entry points."""
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "turning.py").write_text(MODULE)
-    about = folder / "turning-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: turning\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(ENTRY_POINTS)
-    return folder
-
-
-@pytest.fixture
-def run(installed, tmp_path):
-    """Run a command or some Python in a process that has the package."""
-    source = Path(__file__).parents[2] / "src"
-    path = os.pathsep.join([str(source), str(installed)])
-
-    def run_command(*words, code=0):
-        done = subprocess.run(
-            [sys.executable, *words], cwd=tmp_path, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": path}, check=False,
-        )  # fmt: skip
-        assert done.returncode == code, done.stderr
-        return done.stdout if code == 0 else done.stderr
-
-    return run_command
-
-
-LATESUM = ("-m", "latesum.cli")
-
 #: Runs commands one after the other in one process, and prints for each its exit code, its output and its errors.
 SEVERAL = """
-import contextlib, io, json, sys
+import contextlib, io, json, shlex, sys
 from latesum.cli import main
 
 answers = []
-for words in json.loads(sys.argv[1]):
-    sys.argv = ["latesum", *words]
+for words in sys.argv[1:]:
+    sys.argv = ["latesum", *shlex.split(words)]
     out, said, code = io.StringIO(), io.StringIO(), 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
         try:
@@ -138,55 +107,66 @@ for words in json.loads(sys.argv[1]):
     answers.append((code, out.getvalue(), said.getvalue()))
 print(json.dumps(answers))
 """
-COMPARE = [
-    "compare", "--arms", "0.2,0.3,0.8", "--delay", "twice(10)", "--horizon", "2000",
-    "--policies", "backwards, turning:Backwards(block=50), flow", "--replications", "4",
-    "--measure", "first_arm", "--workers", "2", "--json", "--out", "runs.parquet",
-]  # fmt: skip
-IMPOSTOR = [
-    "compare", "--arms", "0.2,0.8", "--delay", "twice(10)", "--horizon", "2000", "--policies", "impostor",
-]  # fmt: skip
-PLAN = [
-    "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
-    "--late", "8 hours", "--run-for", "8 weeks", "--replications", "20", "--workers", "2",
-    "--quick", "--policies", "backwards,turning:Backwards,half test", "--json",
-]  # fmt: skip
-CAMPAIGN = ["campaign", "--store", "c.db"]
-NEW = ["--options", "a,b", "--time-basis", "arrival", "--expected-rounds", "100"]
+COMPARE = """
+compare --arms 0.2,0.3,0.8 --delay twice(10) --horizon 2000
+--policies "backwards, turning:Backwards(block=50), flow" --replications 4
+--measure first_arm --workers 2 --json --out runs.parquet
+"""
+PLAN = """
+plan --options 2 --rate 0.1 --lift 40% --traffic "1000 per day" --late "8 hours"
+--run-for "8 weeks" --replications 20 --workers 2 --quick
+--policies "backwards,turning:Backwards,half test" --json
+"""
+IMPOSTOR = "compare --arms 0.2,0.8 --delay twice(10) --horizon 2000 --policies impostor"
+NEW = "campaign --store c.db new {} --policy {} --options a,b --time-basis arrival --expected-rounds 100"
+NEXT = "campaign --store c.db next -c {} --json"
 
 
-def assert_swept(out, tmp_path):
-    """Check what came out of a sweep with the package."""
-    assert "backwards (block=200)" in out
-    import pyarrow.parquet as pq
+@pytest.fixture
+def answers(tmp_path):
+    """Runs commands in a process that has a package installed that brings things by entry points."""
+    site = tmp_path / "site"
+    about = site / "turning-1.0.dist-info"
+    about.mkdir(parents=True)
+    (site / "turning.py").write_text(MODULE)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: turning\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    path = os.pathsep.join([str(Path(__file__).parents[2] / "src"), str(site)])
 
+    def run(commands):
+        done = subprocess.run(
+            [sys.executable, "-c", SEVERAL, *commands],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_every_command_knows_them(answers, tmp_path):
+    (tmp_path / "turns.toml").write_text(SWEEP)
+    commands = [COMPARE, "sweep turns.toml --workers 2", PLAN, "delays twice(30)", IMPOSTOR]
+    for name, policy in (("one", "backwards"), ("two", "turning:Backwards")):
+        commands += [NEW.format(name, policy), NEXT.format(name)]
+    found = answers(commands)
+    compared, swept, planned, described, refused, *campaigns = found
+    assert [code for code, *_ in found] == [0, 0, 0, 0, 2, 0, 0, 0, 0], found[5]
+
+    assert "backwards (block=200)" in swept[1]
     table = pq.read_table(tmp_path / "turns-results/turns/runs.parquet").to_pydict()
-    assert table["policy"][::3] == [
-        "backwards (block=100)",
-        "backwards (block=200)",
-        "by its place",
-    ]
+    names = ["backwards (block=100)", "backwards (block=200)", "by its place"]
+    assert table["policy"][::3] == names
     assert table["first_arm"] == [2] * 9
     assert table["regret"][:3] == table["regret"][6:]
-
-
-def test_every_command_knows_them(run, tmp_path):
-    (tmp_path / "turns.toml").write_text(SWEEP)
-    sweep = ["sweep", "turns.toml", "--workers", "2"]
-    commands = [COMPARE, sweep, PLAN, ["delays", "twice(30)"], IMPOSTOR]
-    for name, policy in (("one", "backwards"), ("two", "turning:Backwards")):
-        commands.append([*CAMPAIGN, "new", name, "--policy", policy, *NEW])
-        commands.append([*CAMPAIGN, "next", "-c", name, "--json"])
-    answers = json.loads(run("-c", SEVERAL, json.dumps(commands)))
-    compared, swept, planned, described, refused, *campaigns = answers
-    assert [code for code, *_ in answers] == [0, 0, 0, 0, 2, 0, 0, 0, 0], answers[5]
-    assert_swept(swept[1], tmp_path)
 
     rows = json.loads(compared[1])["policies"]
     assert rows[0]["mean"] == rows[1]["mean"]
     assert rows[0]["policy"] == "backwards"
-    import pyarrow.parquet as pq
-
     table = pq.read_table(tmp_path / "runs.parquet").to_pydict()
     assert table["first_arm"][:8] == [2] * 8
 

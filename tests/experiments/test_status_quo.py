@@ -16,8 +16,10 @@ from latesum import (
 DAY, DAYS, MEAN_DELAY = 1_000, 90, 2_000
 #: The status quo, arm 0, is the worst; a weekly pattern; delays of two days.
 SHOP = FieldProblem(
-    [0.27, 0.30, 0.33], "exponential(2000)", calendar=Calendar.weekly(DAY, weekdays=[1.1] * 5 + [0.75] * 2)
-)  # fmt: skip
+    [0.27, 0.30, 0.33],
+    "exponential(2000)",
+    calendar=Calendar.weekly(DAY, weekdays=[1.1] * 5 + [0.75] * 2),
+)
 
 
 @pytest.fixture(params=[20, pytest.param(40, marks=pytest.mark.slow)], ids="{0} runs".format)
@@ -29,9 +31,15 @@ def runs(request):
 def _regrets(runs, told, *, status_quo=0, history=0):
     policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, status_quo=told)
     result = compare(
-        SHOP, {"it": policy}, DAY * DAYS, replications=runs, seed=5, bucket=DAY,
-        status_quo=status_quo, history=history * DAY,
-    )  # fmt: skip
+        SHOP,
+        {"it": policy},
+        DAY * DAYS,
+        replications=runs,
+        seed=5,
+        bucket=DAY,
+        status_quo=status_quo,
+        history=history * DAY,
+    )
     return result["it"].regrets[:, -1]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sweep_to_kill
+from sweep_to_kill import tables
 
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec, RunStore
@@ -16,17 +17,12 @@ from latesum.experiments.engine import Chunk, run_chunk
 from latesum.experiments.sweep import Experiment, expand, run_sweep
 
 EXPERIMENT = sweep_to_kill.EXPERIMENT.model_copy(
-    update={"name": "small", "horizon": 2000, "replications": 12, "checkpoints": 5}
+    update={"horizon": 2000, "replications": 12, "checkpoints": 5}
 )
 
 
 def one_setting() -> RunSpec:
     return expand(EXPERIMENT)[0][1]
-
-
-def merged(folder: Path) -> tuple[bytes, bytes]:
-    inside = folder / "small"
-    return (inside / "runs.parquet").read_bytes(), (inside / "checkpoints.parquet").read_bytes()
 
 
 def test_what_is_missing_follows_from_the_parts(tmp_path: Path) -> None:
@@ -55,7 +51,7 @@ def test_the_bytes_do_not_depend_on_workers_or_on_the_parts(tmp_path: Path) -> N
             end = min(first + 5, 12)
             store.write_part(setting, first, run_chunk(Chunk(setting, first, end)))
     run_sweep(EXPERIMENT, tmp_path / "odd")
-    assert merged(tmp_path / "one") == merged(tmp_path / "two") == merged(tmp_path / "odd")
+    assert tables(tmp_path / "one") == tables(tmp_path / "two") == tables(tmp_path / "odd")
 
 
 def test_more_replications_add_to_what_is_there(tmp_path: Path) -> None:
@@ -66,7 +62,7 @@ def test_more_replications_add_to_what_is_there(tmp_path: Path) -> None:
     )
     assert made == [14]
     run_sweep(EXPERIMENT, tmp_path / "whole")
-    assert merged(tmp_path / "grown") == merged(tmp_path / "whole")
+    assert tables(tmp_path / "grown") == tables(tmp_path / "whole")
     assert grown["p", "odaaf"].regrets.shape[0] == 12
 
 
@@ -92,7 +88,7 @@ def test_leftovers_of_killed_processes_are_swept_away_when_old(tmp_path: Path) -
 
 def test_the_manifest_says_what_the_experiment_is(tmp_path: Path) -> None:
     run_sweep(EXPERIMENT, tmp_path)
-    manifest = json.loads((tmp_path / "small/manifest.json").read_text())
+    manifest = json.loads((tmp_path / "kill/manifest.json").read_text())
     assert Experiment.model_validate(manifest["experiment"]) == EXPERIMENT
     parts = {path.name for path in (tmp_path / "parts").iterdir()}
     assert {spec["parts"] for spec in manifest["specs"]} == parts

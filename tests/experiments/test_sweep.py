@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import sweep_to_kill
+from sweep_to_kill import tables
 
 from latesum.experiments import RunStore, engine
 from latesum.experiments.sweep import expand, run_sweep
@@ -34,10 +35,6 @@ def finish(process: subprocess.Popen[str]) -> None:
     assert process.returncode == 0
 
 
-def tables(folder: Path) -> list[bytes]:
-    return [(folder / "kill" / f"{name}.parquet").read_bytes() for name in ("runs", "checkpoints")]
-
-
 @pytest.fixture(scope="module")
 def never_stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], float]:
     """The tables of a run that was not disturbed, and how long it took."""
@@ -47,25 +44,15 @@ def never_stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes]
     return tables(folder), time.monotonic() - started
 
 
-def kill_and_finish(folder: Path, kills: int, seconds: float, seed: int) -> int:
-    """Kill a sweep `kills` times at random moments, then let it finish; returns real kills."""
-    rng = random.Random(seed)
-    killed = 0
-    for _ in range(kills):
-        process = start(folder)
-        time.sleep(rng.uniform(0, seconds))
-        killed += process.poll() is None
-        process.kill()
-        process.wait()
-    finish(start(folder))
-    return killed
-
-
 def test_killed_at_a_random_moment_and_resumed(
     tmp_path: Path, never_stopped: tuple[list[bytes], float]
 ) -> None:
     expected, seconds = never_stopped
-    kill_and_finish(tmp_path, 1, seconds, seed=1)
+    process = start(tmp_path)
+    time.sleep(random.Random(1).uniform(0, seconds))
+    process.kill()
+    process.wait()
+    finish(start(tmp_path))
     assert tables(tmp_path) == expected
 
 
@@ -124,9 +111,12 @@ policies = [{ policy = "qpm-d(base='ucb1')" }]
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "latesum.cli", "sweep", str(file), "--workers", "2"],
-        cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         preexec_fn=_hears_interrupts,
-    )  # fmt: skip
+    )
     parts = tmp_path / "long-results/parts"
     deadline = time.monotonic() + 300
     while not list(parts.rglob("0*.parquet")) and time.monotonic() < deadline:
@@ -156,9 +146,12 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 def test_an_interrupt_while_workers_start_is_not_lost() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_FORK], capture_output=True, text=True, timeout=600,
+        [sys.executable, "-c", INTERRUPTED_FORK],
+        capture_output=True,
+        text=True,
+        timeout=600,
         preexec_fn=_hears_interrupts,
-    )  # fmt: skip
+    )
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
