@@ -393,7 +393,9 @@ def test_a_stream_that_is_too_noisy_is_warned_of_before_the_first_decision(make)
         said = [each for each in campaign.health() if each.code == "noisy demand"]
         assert len(said) == (name == "wild")
         assert all("Use regions." in each.sentence and each.level == "warning" for each in said)
-        assert all(each in campaign.status().health for each in said)
+        status = campaign.status()
+        assert all(each in status.health for each in said)
+        assert not any("Demand changes" in sentence for sentence in status.explanation)
 
 
 def test_a_status_beside_one_who_renames_an_option_shows_one_state(tmp_path):

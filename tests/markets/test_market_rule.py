@@ -227,9 +227,9 @@ def test_a_wild_level_and_too_few_rows_are_warned_of():
         for day in range(-30, 40)
     ]
     assert "Fewer than 14 totals" in summarize(rows[:8], -12, settings).warnings[0]
-    warnings = " ".join(summarize(rows, 40, settings).warnings)
-    assert "Demand changes by" in warnings
-    assert "Record the visitors, or use regions" in warnings
+    noisy = summarize(rows, 40, settings).noisy_demand
+    assert noisy.startswith("Demand changes by")
+    assert "Record the visitors, or use regions" in noisy
 
 
 def test_hours_have_a_pattern_of_hours_and_weekdays():
@@ -502,10 +502,13 @@ def test_a_winner_waits_in_the_first_half_for_an_option_that_was_shown_once():
         row._replace(shown="new" if row.shown == "bold" and row.bucket > 12 else row.shown)
         for row in rows
     ]
-    assert winner(once, 44, settings).waits_for == ("bold",)
+    waiting = winner(once, 44, settings)
+    assert waiting.waits_for == ("bold",)
+    assert waiting.candidates == ("new", "bold")
     sure = dataclasses.replace(settings, differing_delays=0.0)
     assert winner(once, 44, sure).waits_for == ()
-    assert winner(once, 44, dataclasses.replace(settings, horizon=80)).waits_for == ()
+    later = winner(once, 44, dataclasses.replace(settings, horizon=80))
+    assert (later.candidates, later.waits_for) == (("new",), ())
 
 
 def test_a_winner_is_named_by_intervals_as_wide_as_those_that_are_reported():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cached_property
 from statistics import NormalDist
@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # a policy's campaign does not load the model, nor `next` Sci
 
 #: How an option does beside the others.
 OptionStatus = Literal["winner", "candidate", "behind", "removed"]
-#: Below this probability of being best an option of a market is behind.
-_MIN_CANDIDATE = 0.05
 _POINTS = 2001
 
 
@@ -105,12 +103,17 @@ class PolicyKnowledge:
         allowed = [each for each in estimates if each.arm not in removed and visits[each.arm] < 2]
         seldom = [each.name for each in allowed if each is best or may_be_best(each, best)]
         if seldom:
-            return None, f"{best.name} looks best, but no winner is named {_before_two(seldom)}"
+            return None, (
+                f"{best.name} looks best, but no winner is named before every candidate was shown "
+                f"in two periods; {_were_not(seldom)}"
+            )
         return best.name, None
 
-    def is_behind(self, estimate: Estimate, best: Estimate, probability: float | None) -> bool:
-        """Whether an option is no longer a candidate for the best."""
-        return estimate.arm != best.arm and not may_be_best(estimate, best)
+    def candidates(self, level: float) -> set[str]:
+        """The options that may be the best; the others are behind."""
+        estimates = self.estimates(level)
+        best = estimates[self.leading()]
+        return {each.name for each in estimates if each is best or may_be_best(each, best)}
 
     def sentences(
         self, level: float = 0.95, region: str | None = None, *, next_block: bool = True
@@ -201,18 +204,18 @@ class MarketKnowledge:
         if found.option is not None:
             return found.option, None
         if found.waits_for:
-            return None, f"No winner is named {_before_two(list(found.waits_for))}"
+            return None, (
+                "No winner is named before every candidate was shown in two periods, and one that "
+                f"seems late for long enough in a row; {_were_not(found.waits_for)}"
+            )
         return None, (
             "No winner yet: the probability that the leading option is as good as any is "
             f"{found.chance:.0%}; it takes 95%."
         )
 
-    def is_behind(self, estimate: Estimate, best: Estimate, probability: float | None) -> bool:
-        """Also where it is unlikely to be best: a winner does not wait for it to be seen again."""
-        unlikely = probability is not None and probability < _MIN_CANDIDATE
-        waits = estimate.name in self._winner.waits_for
-        worse = estimate.arm != best.arm and not may_be_best(estimate, best)
-        return worse or (unlikely and not waits)
+    def candidates(self, level: float) -> set[str]:
+        """The options that may be the best; a winner waits for none of the others."""
+        return set(self._winner.candidates)
 
     def sentences(
         self, level: float = 0.95, region: str | None = None, *, next_block: bool = True
@@ -326,9 +329,6 @@ def _probabilities(racing: list[Estimate], level: float) -> dict[int, float] | N
     return {arm: share / total for arm, share in found.items()}
 
 
-def _before_two(names: list[str]) -> str:
+def _were_not(names: Sequence[str]) -> str:
     listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-    return (
-        "before every candidate was shown in two periods; "
-        f"{listed} {'was' if len(names) == 1 else 'were'} not."
-    )
+    return f"{listed} {'was' if len(names) == 1 else 'were'} not."

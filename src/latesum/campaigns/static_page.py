@@ -76,7 +76,6 @@ def status_section(
         estimates=options_chart(status),
         patterns=pattern_charts(status),
         rows=rows[:_LAST_BUCKETS],
-        outliers=[row for row in rows if row.outlier is not None][:8],
         offered=[_offered(row, status) for row in status.options],
         states=sorted(each.replace(" ", "-") for each in states),
         rate_text=rate_text,

@@ -344,19 +344,16 @@ def _options(
     state = known.state if region is None else known.state.parts[region]
     visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
     ever = {part.shown(b) for part in known.state.parts.values() for b in part.decisions}
-    estimates = known.estimates(level, region)
-    best = estimates[known.leading()]
-    if region is not None:
-        best = max(estimates, key=lambda each: each.mean or 0.0)
+    candidates = known.candidates(level)
     options = []
-    for option, estimate in zip(known.options(base, level, region), estimates, strict=True):
+    for option in known.options(base, level, region):
         mine = [row for row in timeline if row.arm == option.arm and region in (None, row.region)]
         status: OptionStatus = "candidate"
         if option.arm in state.removed:
             status = "removed"
         elif option.name == winner:
             status = "winner"
-        elif known.is_behind(estimate, best, option.probability_best):
+        elif option.name not in candidates:
             status = "behind"
         quo = option.is_status_quo
         if option.arm not in ever and not (quo and known.config.history):

@@ -31,9 +31,8 @@ NOISY_WALK = 0.04
 #: Effects seem to change where letting them walk by this much a bucket makes the rows likelier by
 #: this much (log).
 _CHANGING, _LIKELIER = 0.01, 2.0
-#: A winner is as good as the best with this probability, and an option that is so with less than
-#: that is no candidate.
-WINS, _OUT = 0.95, 0.05
+#: A winner is as good as the best with at least the first probability, a candidate with the second.
+WINS, _CANDIDATE = 0.95, 0.05
 #: Where delays may differ, none is named in this share of the run; an option that was shown in one
 #: period only is waited for in this share, ...
 _NONE_NAMED, _WAITED_FOR = 0.25, 0.5
@@ -72,12 +71,15 @@ class Winner(NamedTuple):
     Args:
         option: Its name, or None.
         chance: How probable it is that the leading option is as good as the best, less the lift.
+        candidates: The options that are as good as the best with a probability of 5% or more, and
+            those in `waits_for`. The others are behind, and need not be shown again.
         waits_for: The options that were shown too little to be ruled out: in fewer than two
             periods, or not long enough in a row for one that seems late.
     """
 
     option: str | None
     chance: float
+    candidates: tuple[str, ...]
     waits_for: tuple[str, ...]
 
 
@@ -96,7 +98,9 @@ class MarketSummary(NamedTuple):
         outliers: The totals that counted as 3.5 standard deviations because they were further off,
             and by how many they were above (or below) what was expected, by region and bucket.
         origins: The share of each option in a total, by region and bucket.
-        warnings: What a user should know before relying on the rest.
+        noisy_demand: A sentence if the demand of one stream walks so far that options can hardly be
+            compared on it.
+        warnings: What else a user should know before relying on the rest.
     """
 
     effects: tuple[Effect, ...]
@@ -108,6 +112,7 @@ class MarketSummary(NamedTuple):
     noise: float
     outliers: dict[tuple[str, int], float]
     origins: dict[tuple[str, int], dict[str, float]]
+    noisy_demand: str | None
     warnings: tuple[str, ...]
 
 
@@ -148,7 +153,8 @@ def summarize_panel(panel: Panel, config: MarketConfig) -> MarketSummary:
             for at, region in np.argwhere(np.abs(innovations) > CLIP)
         },
         _origins(panel, found, config),
-        tuple(_warnings(panel, found, config, walk)),
+        _noisy(walk, config),
+        tuple(_warnings(panel, found, config)),
     )
 
 
@@ -258,14 +264,12 @@ def _origins(
     return result
 
 
-def _warnings(panel: Panel, found: Posterior, config: MarketConfig, walk: float) -> Iterable[str]:
+def _warnings(panel: Panel, found: Posterior, config: MarketConfig) -> Iterable[str]:
     if int(panel.known.sum()) < FIRST_SEARCH:
         yield (
             f"Fewer than {FIRST_SEARCH} totals are known, so the noise, the drift and the delay "
             "are those that are usual; a history (totals from before the start) would show them."
         )
-    if (noisy := _noisy(walk, config)) is not None:
-        yield noisy
     if not config.novelty and _seem_to_change(panel, found, config):
         yield (
             "The options' effects seem to change over time, and this policy takes them to stay: it "
@@ -323,7 +327,7 @@ def winner_of(
     good = np.mean(draws >= draws.max(axis=1, keepdims=True) - np.log1p(lift), axis=0)
     leader = int(np.argmax(good))
     differing, begun = config.delays_may_differ > 0, panel.end / config.horizon
-    waits = []
+    candidates, waits = [], []
     for index, option in enumerate(config.options):
         runs = runs_of(panel, index)
         # A period that was longer than usual, because no one asked at its end, is one.
@@ -331,7 +335,12 @@ def winner_of(
         early = differing and begun < _WAITED_FOR and option != config.status_quo
         late, _ = may_be_late(found, index, config)
         seems_late = index != leader and late.chance > _LATE and late.buckets > max(runs)
-        if seems_late or (periods < 2 and (early or good[index] >= _OUT)):
+        likely = good[index] >= _CANDIDATE
+        waited_for = seems_late or (periods < 2 and (early or likely))
+        if waited_for:
             waits.append(option)
+        if likely or waited_for or index == leader:
+            candidates.append(option)
     named = good[leader] >= WINS and not waits and not (differing and begun < _NONE_NAMED)
-    return Winner(config.options[leader] if named else None, float(good[leader]), tuple(waits))
+    best = config.options[leader] if named else None
+    return Winner(best, float(good[leader]), tuple(candidates), tuple(waits))
