@@ -196,6 +196,7 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_simulated(operator
         ({"run_for": "900 years"}, "the run must be"),
         ({"run_for": "900 weeks"}, "two years at most"),
         ({"history": []}, "history: "),
+        ({"history": [{"total": 3}]}, "row 1 of the history is for 'no bucket'"),
         ({"regions": 0}, "regions: "),
     ):
         refused = operator.post("/v1/plans", json={**given, **change})
