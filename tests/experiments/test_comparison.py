@@ -78,17 +78,6 @@ def test_attributed_policies_are_marked(tmp_path):
     assert (tmp_path / "figure.png").stat().st_size > 10_000
 
 
-def test_nonsense_is_refused():
-    with pytest.raises(InvalidInput, match="at least one policy"):
-        compare(PROBLEM, {}, 100, replications=1, seed=1)
-    with pytest.raises(InvalidInput, match="chooses among 3 arms"):
-        compare(PROBLEM, {"x": FixedSplit(3, 100)}, 100, replications=1, seed=1)
-    with pytest.raises(InvalidInput, match="replications"):
-        _compare(replications=0)
-    with pytest.raises(InvalidInput, match="workers"):
-        _compare(workers=0)
-
-
 def test_checkpoints_are_rounds_within_the_horizon():
     for horizon in (1, 2, 17, 10**9):
         points = np.array(default_checkpoints(horizon))
@@ -97,22 +86,13 @@ def test_checkpoints_are_rounds_within_the_horizon():
         assert points[-1] == horizon
 
 
-def policy_for(text, problem, horizon):
-    """The policy written as `text`, told what is true of a problem."""
-    return RunSpec(problem, PolicySpec.parse(text), horizon).prepared[1]
-
-
 def test_policies_are_told_what_is_true_of_the_problem():
     problem = Problem([0.5, 0.6, 0.1], ["uniform(0, 10)", "constant(30)", "poisson(4)"])
     known = knowledge(problem, 100)
     assert (known["mean_delay"], known["delay_variance"], known["delay_bound"]) == (30, 10, None)
-    with pytest.raises(InvalidInput, match="must be given the delay bound"):
-        policy_for("odaaf-b", problem, 100)
-    told = policy_for("odaaf-b(delay_bound=90, mean_delay=2)", problem, 100)
-    assert (told.parameters["delay_bound"], told.parameters["mean_delay"]) == (90, 2)
-    for bad in ("odaaf(", "odaaf(3)", "odaaf(mean_delay=open)", "!"):
-        with pytest.raises(InvalidInput, match="cannot read"):
-            policy_for(bad, problem, 100)
+    told = PolicySpec.parse("odaaf-b(delay_bound=90, mean_delay=2)")
+    parameters = RunSpec(problem, told, 100).prepared[1].parameters
+    assert (parameters["delay_bound"], parameters["mean_delay"]) == (90, 2)
     assert split_list("a, b(c=[1,2], d=3),e") == ["a", "b(c=[1,2], d=3)", "e"]
 
 
@@ -121,27 +101,40 @@ def test_policies_may_be_a_list_of_texts():
     assert result.policies == ["flow", "flow(index='ucb1')"]
     frame = result.to_frame(per="run")
     assert frame["index"].to_pylist() == [None, None, "ucb1", "ucb1"]
-    for wrong, words in (
-        (["flow", "flow"], "twice"),
-        ([FixedSplit(2, 500)], "give others a name"),
-        (["flwo"], "did you mean 'flow'"),
-        ([], "at least one policy"),
-    ):
-        with pytest.raises(InvalidInput, match=words):
-            compare(PROBLEM, wrong, 500, replications=2, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("policies", "more", "says"),
+    [
+        (["flow", "flow"], {}, "twice"),
+        ([FixedSplit(2, 500)], {}, "give others a name"),
+        (["flwo"], {}, "did you mean 'flow'"),
+        ([], {}, "at least one policy"),
+        ({}, {}, "at least one policy"),
+        ({"x": FixedSplit(3, 500)}, {}, "chooses among 3 arms"),
+        (["flow"], {"replications": 0}, "the number of replications"),
+        (["flow"], {"workers": 0}, "workers"),
+    ],
+)
+def test_nonsense_is_refused(policies, more, says):
+    with pytest.raises(InvalidInput, match=says):
+        compare(PROBLEM, policies, 500, **{"replications": 2, "seed": 1, **more})
 
 
 def test_clashing_names_and_misspelt_policies_are_refused_before_any_work(tmp_path):
     """Two horizons of one policy on one problem: they need names, and then have a column."""
     flow = PolicySpec.parse("flow")
     specs = [RunSpec(PROBLEM, flow, horizon) for horizon in (500, 900)]
-    with pytest.raises(InvalidInput, match="give each a name of its own"):
-        run(specs, 2, store=tmp_path)
-    with pytest.raises(InvalidInput, match="did you mean 'flow'"):
-        run([specs[0], RunSpec(PROBLEM, PolicySpec("flwo"), 500)], 2, store=tmp_path)
+    misspelt = RunSpec(PROBLEM, PolicySpec("flwo"), 500)
+    for wrong, count, says in (
+        (specs, 2, r"two specifications are 'flow' on .*give each a name of its own"),
+        ([specs[0], misspelt], 2, "did you mean 'flow'"),
+        (specs[:1], [1, 2], "one for each of 1"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            run(wrong, count, store=tmp_path)
     assert not list((tmp_path / "parts").rglob("*.parquet"))
-    named = [replace(spec, problem_name=f"{spec.horizon}") for spec in specs]
-    results = run(named, 2)
+    results = run([replace(spec, problem_name=f"{spec.horizon}") for spec in specs], 2)
     for per in ("checkpoint", "run", "summary"):
         frame = results.to_frame(per=per)
         assert set(frame["horizon"].to_pylist()) == {500, 900}

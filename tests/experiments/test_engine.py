@@ -154,15 +154,6 @@ def test_while_kernels_compile_it_is_said(tmp_path):
     assert made.stdout.strip() == "[(0, 4, 'runs'), (0, 0, 'compiling kernels')] (4, 4, 'runs')"
 
 
-def test_two_settings_of_one_name_are_refused():
-    with pytest.raises(InvalidInput, match=r"two specifications are 'flow' on .*a name of its own"):
-        run([setting("flow"), setting("flow")], 2)
-    with pytest.raises(InvalidInput, match="one for each of 1"):
-        run([setting("flow")], [1, 2])
-    with pytest.raises(InvalidInput, match="the number of replications"):
-        run([setting("flow")], 0)
-
-
 def test_a_summary_has_what_was_measured():
     spec = setting("flow", measures=("regret", "switches"))
     results = run([spec], 3)

@@ -33,11 +33,6 @@ def test_a_comparison_of_one_run_prints_a_dash_and_plots(tmp_path):
     result.plot(tmp_path / "figure.png")
 
 
-def test_a_comparison_of_equal_runs_has_an_error_of_nothing():
-    result = compare(PROBLEM, {"turns": RoundRobin(2)}, 500, replications=3, seed=1)
-    assert result.summary()[0].standard_error == 0
-
-
 def test_a_curve_of_one_run_has_no_verdict():
     row = verdicts.EndRatio("3a", "x", 10.0, 11.0, math.nan, math.nan, runs=1)
     assert row.cells == ["3a x", "10.00", "11.00", "–", "–", "–"]

@@ -90,6 +90,10 @@ def test_an_attributed_baseline_is_not_built_for_totals():
         ("latesum:Thing", "cannot be loaded.*has no attribute 'Thing'"),
         ("latesum:Problem", "is no policy"),
         ("flwo", "did you mean 'flow'"),
+        ("odaaf(", "cannot read"),
+        ("odaaf(3)", "cannot read"),
+        ("odaaf(mean_delay=open)", "cannot read"),
+        ("!", "cannot read"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_refused(name, says):
