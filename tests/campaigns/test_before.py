@@ -74,7 +74,7 @@ def test_a_history_is_kept_with_the_campaign_and_replayed(tmp_path):
     ("wrong", "match"),
     [
         ({"status_quo": "green"}, "there is no status quo 'green'"),
-        ({"history": ROWS}, "say which option was shown in 2026-02-27"),
+        ({"history": ROWS}, "2026-02-27 in the history: say which option was shown"),
         ({"status_quo": "red", "history": "rows"}, "a list of rows"),
         ({"status_quo": "red", "history": [{"rounds": 5}]}, "'bucket'"),
         ({"status_quo": "red", "history": [{"bucket": "2026-03-01"}]}, "not before the start"),

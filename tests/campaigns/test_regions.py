@@ -167,7 +167,7 @@ def test_a_history_is_of_regions_and_may_be_mixed():
     assert (first.bucket, first.region) == (config.buckets.number("2026-02-20"), "west")
     assert first.shown == ((0, 0.5), (2, 0.5))
     for row, says in (
-        ({"bucket": "2026-02-20", "total": 4}, "of which region"),
+        ({"bucket": "2026-02-20", "total": 4}, "2026-02-20 in the history: say which region"),
         ({"bucket": "2026-02-20", "region": "east", "total": 4}, "no region 'east'"),
         (past_rows(1)[0], "twice in the history"),
     ):

@@ -36,7 +36,14 @@ from latesum._checks import InvalidInput, finite_number, known_name, shortened, 
 from latesum._durations import duration_text, parse_duration
 from latesum._plugins import POLICIES
 from latesum.campaigns.buckets import KINDS, LENGTHS, Buckets, Every, read_zone
-from latesum.campaigns.rows import NO_OPTION, Observation, read_history, shown_of
+from latesum.campaigns.rows import (
+    MAX_ROUNDS,
+    NO_OPTION,
+    Observation,
+    in_field,
+    read_history,
+    shown_of,
+)
 from latesum.delays.parsing import parse, text_of
 from latesum.policies import Policy, registry
 
@@ -50,7 +57,6 @@ Curve = tuple[tuple[timedelta, float], ...]
 #: The name of the model of markets, which decides for campaigns with regions.
 SWITCHBACK = "switchback"
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-MAX_ROUNDS = 10**12
 MAX_TEXT = 100
 MAX_OPTIONS = 100
 MAX_REGIONS = 200
@@ -310,22 +316,6 @@ def _read_status_quo(value: Any, info: ValidationInfo) -> str:
     return known_name(value, (*info.data.get("options", ()), *NO_OPTION), "status quo")
 
 
-def _read_history(value: Any, info: ValidationInfo) -> tuple[Observation, ...]:
-    known = info.data
-    if not value or not {"options", "every", "start", "status_quo", "expected_rounds"} <= set(
-        known
-    ):
-        return ()  # nothing is given, or something else is refused already
-    return read_history(
-        value,
-        known["options"],
-        known["status_quo"],
-        Buckets(known["every"], known.get("zone", "UTC"), known["start"]),
-        known.get("regions", ()),
-        expected_rounds=None if known.get("policy") == SWITCHBACK else known["expected_rounds"],
-    )
-
-
 def _or_null(*schemas: dict[str, Any]) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [*schemas, {"type": "null"}]})
 
@@ -426,9 +416,7 @@ class CampaignConfig(BaseModel):
         description="What was shown before the start: an option, 'other' (something that is no "
         "option), 'none' (nothing) or 'unknown' (the default).",
     )
-    history: Annotated[
-        tuple[Observation, ...], PlainValidator(_read_history), WithJsonSchema(_PAST_ROWS)
-    ] = Field(
+    history: Annotated[tuple[Observation, ...], WithJsonSchema(_PAST_ROWS)] = Field(
         (),
         description="Rows before the start, with bucket, rounds, total and shown (by default the "
         "status quo).",
@@ -445,7 +433,11 @@ class CampaignConfig(BaseModel):
             given["policy"] = SWITCHBACK if given.get("regions") else "unmix"
         if given.get("start") is None:
             given["start"] = now
+        rows = given.pop("history", None)  # it is read by the whole configuration
         config = cls._validated(given)
+        if rows:
+            history = in_field("history", read_history, rows, config)
+            config = config.model_copy(update={"history": history})
         config.check_policy()
         return config
 

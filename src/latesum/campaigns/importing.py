@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.recording import Recorded, check_row
+from latesum.campaigns.recording import Recorded
+from latesum.campaigns.rows import check_row
 from latesum.errors import MAX_PROBLEMS, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
 from latesum.files.table import in_row

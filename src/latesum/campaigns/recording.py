@@ -6,22 +6,20 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
-from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
+from latesum._checks import InvalidInput
 from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
-from latesum.campaigns.config import MAX_ROUNDS, CampaignConfig
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, check_gap, shown_so
-from latesum.campaigns.rows import Shown, largest_share, read_shown, shown_text
-from latesum.campaigns.state import Append, CampaignState, RecordStatus, Value
+from latesum.campaigns.rows import Shown, check_row, in_field, largest_share, read_shown, shown_text
+from latesum.campaigns.state import Append, CampaignState, Value
 from latesum.errors import MAX_PROBLEMS, BadRows, Conflicting, UnknownBucket
 from latesum.files.totals import Row
 
 #: What became of a record.
 Verdict = Literal["new", "same", "revised", "conflicting", "unknown bucket"]
-#: A limit far above anything real, so that no sum can overflow.
-MAX_TOTAL = 1e15
 #: From this number of rounds on, a total below 1 may be a rate.
 _MANY_ROUNDS = 100
 #: Outliers: the fewest buckets for a median, the ratio to it from which a total is questioned, and
@@ -73,68 +71,6 @@ def check_rows(
         except InvalidInput as refusal:
             checked.append(refusal)
     return checked
-
-
-def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
-    """The row with checked values, its bucket as a number, or a refusal that names the column.
-
-    Whether its region is one of the campaign's, the verdict says.
-    """
-    if isinstance(row, Mapping):
-        for name in row:
-            _field(str(name), known_name, name, Row._fields, "column of a record")
-        if "bucket" not in row:
-            text = "a record has a bucket, such as {'bucket': '2026-03-01', ...}."
-            raise InvalidInput(text, field="bucket")
-        row = Row(**row)
-    bucket, rounds, total, status, shown, region, _ = row
-    for name, given in (("status", status), ("shown", shown), ("region", region)):
-        if given is not None and not isinstance(given, str):
-            raise InvalidInput(f"{name} is a text, not {shortened(repr(given))}.", field=name)
-    if rounds is None and total is None and status is None and shown is None:
-        raise InvalidInput(
-            "there is nothing to record: give rounds, a total or a status.", field="total"
-        )
-    bucket = _field("bucket", config.buckets.number, bucket)
-    if rounds is not None:
-        rounds = _field("rounds", whole_number, rounds, "the rounds of a bucket")
-        if rounds > MAX_ROUNDS:
-            raise InvalidInput(f"a bucket has at most {MAX_ROUNDS:,} rounds.", field="rounds")
-    if total is not None:
-        total = _field("total", finite_number, total, "a total")
-        if abs(total) > MAX_TOTAL:
-            text = f"a total is at most {MAX_TOTAL:g}; use another unit."
-            raise InvalidInput(text, field="total")
-    if status is not None:
-        _field("status", known_name, status, get_args(RecordStatus), "status")
-    if shown is not None:
-        _field("shown", _check_shown, shown, config)
-    region = (region or "").strip()
-    if config.regions and not region:
-        named = ", ".join(config.regions)
-        raise InvalidInput(f"say which region the row is of: {named}.", field="region")
-    if region and not config.regions:
-        raise InvalidInput("this campaign has no regions; leave the region out.", field="region")
-    if status == "missing" and total is not None:
-        text = "a missing total has no value; leave it empty, or the status out."
-        raise InvalidInput(text, field="total")
-    return row._replace(bucket=bucket, rounds=rounds, total=total, region=region)
-
-
-def _check_shown(text: str, config: CampaignConfig) -> None:
-    if not isinstance(read_shown(text, config.options), int) and not config.is_market:
-        raise InvalidInput(
-            f"{shortened(text)!r} is several options in one bucket, and {config.policy} learns "
-            "from buckets of one option only; record it with the status missing, or use the policy "
-            "switchback."
-        )
-
-
-def _field(column: str, check: Any, *arguments: Any) -> Any:
-    try:
-        return check(*arguments)
-    except InvalidInput as refusal:
-        raise InvalidInput(refusal.message, field=column, remedy=refusal.remedy) from None
 
 
 class Recorder:
@@ -189,7 +125,7 @@ class Recorder:
         if region not in self.state.parts:
             return unknown._replace(note=_unknown_region(region, self.config.regions))
         part = self.state.parts[region]
-        given = None if row.shown is None else _field("shown", read_shown, row.shown, options)
+        given = None if row.shown is None else in_field("shown", read_shown, row.shown, options)
         filled_in = bucket not in part.decisions and self._fill_in(part, bucket, given)
         if bucket not in part.decisions:
             return unknown._replace(note=why_unknown(self.config, bucket, self.now))

@@ -1,17 +1,23 @@
 """Rows: what was shown in a bucket of a region, and what is known of its total.
 
-They are all that a method learns from. Those from before the start are a campaign's history: a shop
-was open yesterday, and late rewards of what it showed then arrive in the campaign's first days.
+`check_row` checks what is reported; an `Observation` is what a method learns from. Those from
+before the start are a campaign's history: a shop was open yesterday, and late rewards of what it
+showed then arrive in the campaign's first days.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
 from latesum.campaigns.buckets import Buckets
+from latesum.files.totals import Row
+
+T = TypeVar("T")
+#: What a record says about a total; one that is missing will never be known, which is not zero.
+RecordStatus = Literal["provisional", "final", "missing"]
 
 #: Words for a status quo that is none of the options: nothing ran; something else did; not known.
 NO_OPTION = ("none", "other", "unknown")
@@ -20,7 +26,9 @@ MAX_ROWS = 10_000
 #: By how much the shares of a bucket may miss 1.
 _ROUNDING = 0.01
 _PAIR = re.compile(r"\s*([^:;,]+?)\s*:\s*([0-9]*\.?[0-9]+)(?=[\s,;]|$)[,;]?")
-_FIELDS = ("bucket", "rounds", "total", "shown", "region")
+_PAST_FIELDS = ("bucket", "rounds", "total", "shown", "region")
+#: Limits far above anything real, so that no sum can overflow.
+MAX_ROUNDS, MAX_TOTAL = 10**12, 1e15
 
 #: What was shown in a bucket: an option's number, or the share of each of several.
 Shown = int | tuple[tuple[int, float], ...]
@@ -38,6 +46,22 @@ class Observation(NamedTuple):
     state: Literal["known", "pending", "missing"] = "known"
     #: How much of the total was in when it was reported; the total is scaled up by it.
     share: float = 1.0
+
+
+class RowRules(Protocol):
+    """What of a campaign's configuration says which rows can be right."""
+
+    options: tuple[str, ...]
+    regions: tuple[str, ...]
+    policy: str
+    status_quo: str
+    expected_rounds: int
+
+    @property
+    def buckets(self) -> Buckets: ...
+
+    @property
+    def is_market(self) -> bool: ...
 
 
 def shown_of(written: Any) -> Shown:
@@ -90,21 +114,75 @@ def largest_share(shown: Shown) -> int:
     return shown if isinstance(shown, int) else max(shown, key=lambda pair: pair[1])[0]
 
 
-def read_history(
-    value: Any,
-    options: tuple[str, ...],
-    status_quo: str,
-    buckets: Buckets,
-    regions: tuple[str, ...] = (),
-    *,
-    expected_rounds: int | None = None,
-) -> tuple[Observation, ...]:
+def check_row(row: Row | Mapping[str, Any], config: RowRules) -> Row:
+    """The row with checked values, its bucket as a number, or a refusal that names the column.
+
+    Whether its region is one of the campaign's, the verdict says.
+    """
+    if isinstance(row, Mapping):
+        for name in row:
+            in_field(str(name), known_name, name, Row._fields, "column of a record")
+        if "bucket" not in row:
+            text = "a record has a bucket, such as {'bucket': '2026-03-01', ...}."
+            raise InvalidInput(text, field="bucket")
+        row = Row(**row)
+    bucket, rounds, total, status, shown, region, _ = row
+    for name, given in (("status", status), ("shown", shown), ("region", region)):
+        if given is not None and not isinstance(given, str):
+            raise InvalidInput(f"{name} is a text, not {shortened(repr(given))}.", field=name)
+    if rounds is None and total is None and status is None and shown is None:
+        raise InvalidInput(
+            "there is nothing to record: give rounds, a total or a status.", field="total"
+        )
+    bucket = in_field("bucket", config.buckets.number, bucket)
+    if rounds is not None:
+        rounds = in_field("rounds", whole_number, rounds, "the rounds of a bucket")
+        if rounds > MAX_ROUNDS:
+            raise InvalidInput(f"a bucket has at most {MAX_ROUNDS:,} rounds.", field="rounds")
+    if total is not None:
+        total = in_field("total", finite_number, total, "a total")
+        if abs(total) > MAX_TOTAL:
+            text = f"a total is at most {MAX_TOTAL:g}; use another unit."
+            raise InvalidInput(text, field="total")
+    if status is not None:
+        in_field("status", known_name, status, get_args(RecordStatus), "status")
+    if shown is not None:
+        in_field("shown", _check_shown, shown, config)
+    region = (region or "").strip()
+    if config.regions and not region:
+        named = ", ".join(config.regions)
+        raise InvalidInput(f"say which region the row is of: {named}.", field="region")
+    if region and not config.regions:
+        raise InvalidInput("this campaign has no regions; leave the region out.", field="region")
+    if status == "missing" and total is not None:
+        text = "a missing total has no value; leave it empty, or the status out."
+        raise InvalidInput(text, field="total")
+    return row._replace(bucket=bucket, rounds=rounds, total=total, region=region)
+
+
+def _check_shown(text: str, config: RowRules) -> None:
+    if not isinstance(read_shown(text, config.options), int) and not config.is_market:
+        raise InvalidInput(
+            f"{shortened(text)!r} is several options in one bucket, and {config.policy} learns "
+            "from buckets of one option only; record it with the status missing, or use the policy "
+            "switchback."
+        )
+
+
+def in_field(field: str, check: Callable[..., T], *arguments: Any) -> T:
+    """What a check returns; its refusal names the field."""
+    try:
+        return check(*arguments)
+    except InvalidInput as refusal:
+        raise InvalidInput(refusal.message, field=field, remedy=refusal.remedy) from None
+
+
+def read_history(value: Any, config: RowRules) -> tuple[Observation, ...]:
     """The buckets before the start, oldest first.
 
     A row without `shown` showed the status quo.
-    Policies need every bucket, and have `expected_rounds`: those of a row without `rounds`. Then
-    buckets without a row are taken to have shown what was shown last, with a total that is not
-    known.
+    Policies need every bucket: a row without `rounds` has the expected ones, and buckets without a
+    row are taken to have shown what was shown last, with a total that is not known.
     """
     if not isinstance(value, list | tuple):
         raise InvalidInput("the history is a list of rows, such as {'bucket': '2026-02-28', ...}.")
@@ -112,68 +190,61 @@ def read_history(
         raise InvalidInput(f"a history has at most {MAX_ROWS:,} rows, not {len(value):,}.")
     found: dict[tuple[int, str], Observation] = {}
     for given in value:
-        row = _past_row(given, options, status_quo, buckets, regions)
-        if row.rounds is None:
-            row = row._replace(rounds=expected_rounds)
-        if expected_rounds is not None and not isinstance(row.shown, int):
-            known_name(given["shown"], options, "option")  # refused: it is several
+        if not isinstance(given, Mapping) or "bucket" not in given:
+            raise InvalidInput(
+                "a row of the history has a 'bucket', and 'rounds', 'total' and 'shown'."
+            )
+        try:
+            row = _past_row(given, config)
+        except InvalidInput as bad:
+            where = f"{shortened(str(given['bucket']))} in the history"
+            raise InvalidInput(f"{where}: {bad.message}", remedy=bad.remedy) from None
         if (row.bucket, row.region) in found:
-            where = f" of {row.region}" if row.region else ""
-            raise InvalidInput(f"{buckets.label(row.bucket)}{where} is twice in the history.")
+            label = f"{config.buckets.label(row.bucket)} {row.region}".rstrip()
+            raise InvalidInput(f"{label} is twice in the history.")
         found[row.bucket, row.region] = row
     rows = [found[place] for place in sorted(found)]
-    if not rows or expected_rounds is None:
+    if not rows or config.is_market:
         return tuple(rows)
     last, whole = rows[0], list[Observation]()
     if -last.bucket > MAX_ROWS:
         raise InvalidInput(f"a history begins at most {MAX_ROWS:,} buckets before the start.")
     for bucket in range(last.bucket, 1):
-        unknown = Observation("", bucket, expected_rounds, last.shown, None, "pending")
+        unknown = Observation("", bucket, config.expected_rounds, last.shown, None, "pending")
         last = found.get((bucket, ""), unknown)
         whole.append(last)
     return tuple(whole)
 
 
-def _past_row(
-    row: Any,
-    options: tuple[str, ...],
-    status_quo: str,
-    buckets: Buckets,
-    regions: tuple[str, ...],
-) -> Observation:
-    if not isinstance(row, Mapping) or "bucket" not in row:
-        raise InvalidInput(
-            "a row of the history has a 'bucket', and 'rounds', 'total' and 'shown'."
-        )
-    for key in row:
-        known_name(key, _FIELDS, "column of a history")
-    number = buckets.number(row["bucket"])
-    label = buckets.label(number)
+def _past_row(given: Mapping[str, Any], config: RowRules) -> Observation:
+    for name in given:
+        known_name(name, _PAST_FIELDS, "column of a history")
+    number = config.buckets.number(given["bucket"])
     if number >= 1:
         raise InvalidInput(
-            f"{label} is not before the start, {buckets.label(1)}: leave it out of the history and "
-            "record it once it is decided."
+            f"it is not before the start, {config.buckets.label(1)}: leave it out of the history "
+            "and record it once it is decided."
         )
-    shown, rounds, total, region = (row.get(key) for key in ("shown", "rounds", "total", "region"))
-    if shown is None and status_quo not in options:
-        raise InvalidInput(
-            f"say which option was shown in {label}, or which one is the status quo; a history "
-            "has options only."
-        )
-    if region and not regions:
-        raise InvalidInput("the history has regions, and the campaign has none; name its regions.")
-    if region is None and regions:
-        raise InvalidInput(f"say of which region {label} in the history is; {', '.join(regions)}.")
-    where = f"of {shortened(label)} in the history"
+    if given.get("shown") is None:
+        if config.status_quo not in config.options:
+            raise InvalidInput(
+                "say which option was shown, or which one is the status quo; a history has options "
+                "only."
+            )
+        given = {**given, "shown": config.status_quo}
+    if given.get("region") and not config.regions:
+        raise InvalidInput("it has a region, and the campaign has none; name its regions.")
+    row = check_row(given, config)
+    rounds = row.rounds
+    if rounds is None and not config.is_market:
+        rounds = config.expected_rounds
     if rounds is not None:
-        rounds = whole_number(rounds, f"the rounds {where}", at_least=1)
-    if total is not None:
-        total = finite_number(total, f"the total {where}", at_least=-1e15, at_most=1e15)
+        whole_number(rounds, "the rounds", at_least=1)
     return Observation(
-        known_name(region, regions, "region") if regions else "",
+        known_name(row.region, config.regions, "region") if config.regions else "",
         number,
         rounds,
-        read_shown(status_quo if shown is None else shown, options),
-        total,
-        "pending" if total is None else "known",
+        read_shown(row.shown, config.options),
+        row.total,
+        "pending" if row.total is None else "known",
     )

@@ -13,14 +13,12 @@ from typing import Any, Literal, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.rows import Shown, largest_share, shown_of
+from latesum.campaigns.rows import RecordStatus, Shown, largest_share, shown_of
 from latesum.policies.base import Purpose
 
 #: Who chose an option: the policy; no one asked (carried on); an operator, by a pause or a pin;
 #: the rest of a whole week; an operator, by the end of the campaign; it was reported afterwards.
 Source = Literal["policy", "carried", "paused", "pinned", "aligned", "finished", "reported"]
-#: What a record says about a total; one that is missing will never be known, which is not zero.
-RecordStatus = Literal["provisional", "final", "missing"]
 
 
 class Event(NamedTuple):

@@ -27,8 +27,8 @@ from latesum.campaigns.knowledge import (
     OptionView,
     deviation,
 )
-from latesum.campaigns.rows import shown_text
-from latesum.campaigns.state import CampaignState, Decision, RecordStatus, Source
+from latesum.campaigns.rows import RecordStatus, shown_text
+from latesum.campaigns.state import CampaignState, Decision, Source
 from latesum.files.written import ColumnType, TableOut
 from latesum.policies.base import Purpose
 

@@ -23,7 +23,8 @@ from pydantic import (
 from latesum.campaigns.actions import ActionResult
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.campaigns.recording import Recorded
-from latesum.campaigns.state import Decision, Event, RecordStatus
+from latesum.campaigns.rows import RecordStatus
+from latesum.campaigns.state import Decision, Event
 from latesum.campaigns.view import CampaignStatus, Status
 from latesum.files.totals import Row
 from latesum.service.errors import ErrorAnswer
