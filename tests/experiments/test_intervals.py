@@ -6,6 +6,7 @@ import pytest
 from latesum import Flow, Problem
 from latesum.delays import parse
 from latesum.experiments import RunSpec, run
+from latesum.experiments.loop import Loop
 from latesum.policies import PolicySpec
 from latesum.simulation import Beta
 
@@ -63,9 +64,7 @@ def test_on_every_problem_of_the_table(arms, delay):
 def test_intervals_are_not_so_wide_that_they_say_nothing():
     policy = Flow(2, 250_000, mean_delay=50, lookahead=100)
     world = Problem([0.5, 0.6], "uniform(0, 100)").start(rng=np.random.default_rng(2))
-    while world.rounds_played < 250_000:
-        arm, rounds, purpose, number, _ = policy.ask()
-        policy.tell(arm, rounds, world.play(arm, rounds), purpose, number)
+    Loop(world, policy).play(250_000)
     worse, better = policy.estimates(0.95)
     assert better.high - better.low < 0.01
     assert worse.high < 0.6

@@ -14,22 +14,18 @@ from latesum.policies.registry import accepted_parameters, available
 
 
 @pytest.mark.parametrize("name", available())
-def test_a_policy_is_what_its_repr_builds(built, name):
+def test_a_policy_is_what_its_repr_its_parameters_and_its_pickle_build(built, name):
     policy = built(name, names=["a", "b", "c"])
-    again = eval(repr(policy), vars(policies))
-    assert type(again) is type(policy)
-    assert again.parameters == policy.parameters
-    assert again.ask() == policy.ask()
-
-
-@pytest.mark.parametrize("name", available())
-def test_parameters_are_json_and_build_the_same_policy(built, name):
-    policy = built(name, names=["a", "b", "c"])
-    read = json.loads(json.dumps(policy.parameters))
-    assert type(policy)(**read).parameters == policy.parameters
     assert set(policy.parameters) == set(accepted_parameters(policy.kind)) - {"rng"}
-    assert pickle.loads(pickle.dumps(policy)).ask() == policy.ask()
-    assert pickle.loads(pickle.dumps(policy)).parameters == policy.parameters
+    read = json.loads(json.dumps(policy.parameters))
+    for again in (
+        eval(repr(policy), vars(policies)),
+        type(policy)(**read),
+        pickle.loads(pickle.dumps(policy)),
+    ):
+        assert type(again) is type(policy)
+        assert again.parameters == policy.parameters
+        assert again.ask() == policy.ask()
 
 
 def test_repr_is_what_one_would_type():
@@ -116,31 +112,32 @@ def test_state_may_be_arrays_tuples_and_dataclasses():
         assert one._note == Note([1])
 
 
-def test_an_argument_that_is_not_kept_is_refused_with_a_remedy():
-    class Forgetting(Half):
-        def __init__(self, n_arms, extra=1):
-            super().__init__(n_arms)
-
-    with pytest.raises(InvalidInput, match=r"write self.extra = extra in __init__"):
-        Forgetting(2).to_state()
+class Forgetting(Half):
+    def __init__(self, n_arms, extra=1):
+        super().__init__(n_arms)
 
 
-def test_what_is_no_block_is_refused():
-    class Sloppy(Half):
-        def _next(self):
-            return (0, 10)
-
-    with pytest.raises(InvalidInput, match=r"Sloppy._next must return a Block.*not \(0, 10\)"):
-        Sloppy(2).ask()
+class Sloppy(Half):
+    def _next(self):
+        return (0, 10)
 
 
-def test_arguments_without_names_are_refused():
-    class Anything(Half):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+class Anything(Half):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
 
-    with pytest.raises(InvalidInput, match="by their names"):
-        Anything(2)
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: Forgetting(2).to_state(), r"write self.extra = extra in __init__"),
+        (lambda: Sloppy(2).ask(), r"Sloppy._next must return a Block.*not \(0, 10\)"),
+        (lambda: Anything(2), "by their names"),
+    ],
+)
+def test_a_class_that_cannot_be_saved_or_asked_is_refused_with_a_remedy(call, says):
+    with pytest.raises(InvalidInput, match=says):
+        call()
 
 
 def test_a_parameter_that_cannot_be_saved_is_refused_where_it_is_saved():

@@ -1,5 +1,6 @@
 """Flow: against the algorithm written out plainly, its regret, real histories, look-ahead."""
 
+import itertools
 import math
 
 import numpy as np
@@ -30,6 +31,12 @@ TARGETS = {
     "10lin": (np.linspace(0.1, 0.9, 10).tolist(), 250_000, 885),
     "conv5": ([0.012] + [0.01] * 4, 1_000_000, 252),
 }
+
+
+def merged(plays):
+    """Arm and rounds of each run of one arm."""
+    runs = itertools.groupby(plays, key=lambda play: play.arm)
+    return [[arm, sum(play.rounds for play in run)] for arm, run in runs]
 
 
 def regrets(problem, policy, horizon, runs, seed=5):
@@ -117,14 +124,7 @@ def test_it_plays_as_the_algorithm_written_out(means, delay, mean_delay, seed):
     policy = Flow(len(means), horizon, mean_delay=mean_delay, rng=rng)
     order = np.random.default_rng(seed).permutation(len(means)).tolist()
     world = problem.start(rng=np.random.default_rng(100 + seed))
-    plays = []
-    while world.rounds_played < horizon:
-        arm, rounds, purpose, number, _ = policy.ask()
-        policy.tell(arm, rounds, world.play(arm, rounds), purpose, number)
-        if plays and plays[-1][0] == arm:
-            plays[-1][1] += rounds
-        else:
-            plays.append([arm, rounds])
+    plays = merged(Loop(world, policy).play(horizon))
     other_world = problem.start(rng=np.random.default_rng(100 + seed))
     assert plays == written_out(order, horizon, mean_delay, other_world)
 
@@ -246,12 +246,7 @@ def test_what_is_seen_in_the_last_segment_does_not_choose_the_next_arm(seed):
 def test_every_run_of_an_arm_is_long_enough(bound, shortest):
     problem = Problem([0.5, 0.52, 0.5], "uniform(0, 100)")
     policy = Flow(3, 100_000, mean_delay=50, lookahead=bound)
-    runs = []
-    for play in simulate(problem, policy, 100_000, seed=1).plays:
-        if runs and runs[-1][0] == play.arm:
-            runs[-1][1] += play.rounds
-        else:
-            runs.append([play.arm, play.rounds])
+    runs = merged(simulate(problem, policy, 100_000, seed=1).plays)
     assert len(runs) > 5
     assert min(rounds for _, rounds in runs[:-1]) >= shortest
 

@@ -168,8 +168,6 @@ def test_a_small_rate_is_harmful_by_its_share():
 
 
 def test_without_prior_knowledge_none_is_given():
-    with pytest.raises(InvalidInput, match="flow must be given the mean delay"):
-        safety.measure_safety(1, given="nothing")
     found = safety.measure_safety(2, policy="ars-ucb", given="nothing", law="wide", seed=8)
     assert (found.given, found.runs) == ("nothing", 2)
 
@@ -212,10 +210,15 @@ def test_a_study_runs_as_a_script(tmp_path):
     assert (tmp_path / "safety-results" / "safety.csv").exists()
 
 
-def test_nonsense_is_refused():
-    with pytest.raises(InvalidInput):
-        safety.measure_safety(0)
-    with pytest.raises(InvalidInput):
-        safety.measure_safety(1, policy="fow")
-    with pytest.raises(InvalidInput, match="has attributed feedback"):
-        safety.measure_safety(1, policy="qpm-d")
+@pytest.mark.parametrize(
+    ("runs", "given", "says"),
+    [
+        (0, {}, "replications"),
+        (1, {"policy": "fow"}, "did you mean 'flow'"),
+        (1, {"policy": "qpm-d"}, "has attributed feedback"),
+        (1, {"given": "nothing"}, "flow must be given the mean delay"),
+    ],
+)
+def test_nonsense_is_refused(runs, given, says):
+    with pytest.raises(InvalidInput, match=says):
+        safety.measure_safety(runs, **given)

@@ -2,11 +2,11 @@
 
 ODAAF itself is run by ask and tell, and after each of its phases every surviving arm's estimate is
 held against the arm's mean. Horizons are those where the stated probability is 1% to 10%, so that
-1,500 runs can tell a schedule that is too short: one of n_m / 16 rounds is caught, and
-where the arms are far apart on both sides. Whether the right one holds is seen in 700 runs, 200 of heavy tails; the complete
-version has five thousand of both. Each count is
-tested against the stated probability by an exact one-sided binomial test at ERROR_RATE over the number of all such tests: if the lemmas hold, this file fails with
-probability below 0.5% over the choice of its seeds.
+1,500 runs can tell a schedule that is too short: one of n_m / 16 rounds is caught, and where the
+arms are far apart on both sides. Whether the right one holds is seen in 700 runs, 200 of heavy
+tails; the complete version has five thousand of both. Each count is tested against the stated
+probability by an exact one-sided binomial test at ERROR_RATE over the number of all such tests: if
+the lemmas hold, this file fails with probability below 0.5% over the choice of its seeds.
 """
 
 from __future__ import annotations

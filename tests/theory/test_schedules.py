@@ -90,17 +90,15 @@ def test_each_length_is_the_shortest_that_is_good_enough(
         phase * schedule.delay_bound,
         KnownMean(schedule.mean_delay).rounds(phase, tolerance, log_term),
     )
-    if (
-        separation_binds
-    ):  # without it the arm would be played for less, and long enough for the width
+    if separation_binds:
+        # Without it the arm would be played for less, and long enough for the width.
         plain = KnownBound(schedule.mean_delay, math.ceil(schedule.mean_delay))
         least = plain.half_width(phase, rounds, log_term)
         assert least <= tolerance / 2 + slack
         assert rounds <= phase * schedule.delay_bound
         assert rounds <= KnownMean(schedule.mean_delay).rounds(phase, tolerance, log_term)
-        if (
-            rounds < phase * schedule.delay_bound
-        ):  # ODAAF's own length is the shortest for its width
+        if rounds < phase * schedule.delay_bound:
+            # ODAAF's own length is the shortest for its width.
             width = KnownMean(schedule.mean_delay).half_width(phase, rounds - 1, log_term)
             assert width > tolerance / 2 - slack
     elif rounds > 1:

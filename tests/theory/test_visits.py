@@ -24,6 +24,7 @@ TEXTS = [
     "pareto(1.5, 20)",
     "mixture((0.5, constant(0)), (0.5, constant(40)))",
 ]
+SHORT_DELAYS = st.sampled_from(["exponential(9)", "uniform(0, 20)", "poisson(6)", "pareto(1.5, 5)"])
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -56,7 +57,7 @@ def test_it_is_the_information_of_the_visit(text):
 @settings(max_examples=60, deadline=None)
 @given(
     st.sets(st.integers(0, 60), min_size=1, max_size=40),
-    st.sampled_from(["exponential(9)", "uniform(0, 20)", "poisson(6)", "pareto(1.5, 5)"]),
+    SHORT_DELAYS,
 )
 def test_no_choice_of_rounds_is_worth_more_than_one_visit(played, text):
     """The step of the proposition: however the plays are spread, one run of them is worth most."""
@@ -149,7 +150,7 @@ def test_the_divergence_from_an_empty_pipeline_is_within_the_bound(text, plays):
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(0, 2), min_size=1, max_size=80),
-    st.sampled_from(["exponential(9)", "uniform(0, 20)", "poisson(6)", "pareto(1.5, 5)"]),
+    SHORT_DELAYS,
 )
 def test_all_arms_together_gain_half_the_spread_from_the_start(arms, text):
     """Step (ii): the sum over arms and rounds of a^2 / F is at most that of w(N), and W / 2."""
