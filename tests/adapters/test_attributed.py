@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from river import bandit, proba
 
+from attributed.plain_policies import DelayedUCB1
 from latesum import InvalidInput, Problem, compare
 from latesum.adapters import compare_attributed
 from latesum.attributed.runner import Draws
@@ -137,30 +138,14 @@ def test_a_reward_is_observed_when_it_arrives_and_by_the_arm_that_earned_it():
 
 
 def test_rewards_and_delays_are_those_that_our_baselines_meet():
-    """Delayed-UCB1 written again: its plays depend on all draws."""
+    """Delayed-UCB1, plainly: its plays depend on all draws."""
     problem = Problem([0.4, 0.6], "uniform(0, 30)")
 
-    class Delayed:
-        def __init__(self):
-            self.plays, self.counts, self.totals = [0, 0], [0, 0], [0.0, 0.0]
-
-        def choose(self):
-            unseen = [arm for arm in (0, 1) if not self.counts[arm]]
-            level = 2 * np.log(max(sum(self.plays), 1))
-            indices = [
-                s / n + np.sqrt(level / n) if n else 0.0
-                for s, n in zip(self.totals, self.counts, strict=True)
-            ]
-            arm = min(unseen, key=self.plays.__getitem__) if unseen else int(np.argmax(indices))
-            self.plays[arm] += 1
-            return arm
-
-        def observe(self, arm, reward):
-            self.counts[arm] += 1
-            self.totals[arm] += reward
+    class Delayed(DelayedUCB1):
+        observe = DelayedUCB1.feed
 
     ours = compare(problem, {"delayed-ucb1": "delayed-ucb1"}, 3_000, replications=1, seed=5)
-    theirs = played(problem, Delayed(), 3_000, seed=5)
+    theirs = played(problem, Delayed(2), 3_000, seed=5)
     regrets = theirs["it"].regrets[0]
     assert regrets.tolist() == pytest.approx(ours["delayed-ucb1"].regrets[0].tolist())
 

@@ -1,14 +1,14 @@
-"""Every attributed policy plays, play for play, as its plain version; a new one needs one line here."""
+"""Every attributed policy plays as its plain version; a new one needs one line here."""
 
 import pickle
 import tracemalloc
 
 import numpy as np
-import plain_policies as plain
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attributed import plain_policies as plain
 from latesum import InvalidInput, _kl_kernels
 from latesum.attributed import DUCB, KLDUCB, QPMD, SDB, DelayedUCB1, ImprovedUCB, run, runner
 from latesum.simulation import Beta, Problem

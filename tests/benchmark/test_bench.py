@@ -105,7 +105,7 @@ def test_an_entry_of_ones_own_is_run_reported_and_verified(own: Path) -> None:
 
 @pytest.mark.skipif(not archive(), reason="the archive is not there: python studies/archive.py")
 def test_the_archive_is_what_its_runs_give() -> None:
-    """Cells of the shortest horizon, drawn at random, are run again and have the same mean regret."""
+    """Random cells of the shortest horizon are run again and have the same mean regret."""
     rng = random.Random(7)
     cells = {(cell.name, cell.horizon): cell for cell in suite("core-1").cells}
     for known in rng.sample([each for each in archive() if each["entry"] != "unmix"], 3):
@@ -182,7 +182,7 @@ def test_another_source_has_another_seed(own: Path) -> None:
 
 
 def test_bootstrap_limits_hold_the_score() -> None:
-    """Of 60 scores with 90 runs each, 95% limits miss at most 9: beyond that by chance 1 in 10^3."""
+    """Of 60 scores with 90 runs each, 95% limits miss at most 9: more by chance 1 in 10^3."""
     rng = np.random.default_rng(5)
     truth = np.log([2.0, 3.0]).mean()
     missed = 0

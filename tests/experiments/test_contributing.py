@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of policies, measures and delays of one's own works as it stands there."""
+"""The policy, the measure and the delay of CONTRIBUTING.md work as they stand there."""
 
 import re
 import shlex

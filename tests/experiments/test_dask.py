@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sweep_to_kill
-from sweep_to_kill import tables
 
+from experiments import sweep_to_kill
+from experiments.sweep_to_kill import tables
 from latesum._checks import InvalidInput
 from latesum.experiments import runners
 from latesum.experiments.runners import chosen_runner
@@ -44,7 +44,7 @@ def test_a_worker_killed_midway_changes_nothing(
     run_sweep(EXPERIMENT, tmp_path / "alone")
     import dask
 
-    # Results that a killed worker had are asked for until this time is over; usually it is half a minute.
+    # So long are results asked for that a killed worker had; usually it is half a minute.
     short = {"distributed.comm.timeouts.connect": "3s"}
     killed: list[int] = []
     with chosen_runner(dask=cluster.scheduler_address) as runner:

@@ -140,8 +140,9 @@ def test_while_kernels_compile_it_is_said(tmp_path):
     code = (
         "from latesum import Problem, compare\n"
         "seen = []\n"
-        "compare(Problem([0.2, 0.8], 'uniform(0, 10)'), {'rr': 'round-robin'}, 500, replications=4,\n"
-        "        seed=1, progress=lambda *said: seen.append(said))\n"
+        "problem = Problem([0.2, 0.8], 'uniform(0, 10)')\n"
+        "progress = lambda *said: seen.append(said)\n"
+        "compare(problem, ['round-robin'], 500, replications=4, seed=1, progress=progress)\n"
         "print(seen[:2], seen[-1])"
     )
     made = subprocess.run(

@@ -1,7 +1,8 @@
 """Recorded runs: what every policy plays for one seed must not change unnoticed.
 
-After a change that is meant, record again with `LATESUM_RECORD=1 python -m pytest tests/experiments/test_golden.py`
-and look at the difference.
+After a change that is meant, record again and look at the difference:
+
+    LATESUM_RECORD=1 python -m pytest tests/experiments/test_golden.py
 """
 
 import json

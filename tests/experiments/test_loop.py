@@ -1,4 +1,4 @@
-"""The loop: a policy is told all that was played, at once or late, and every hook of it is called."""
+"""The loop: a policy is told all that was played, at once or late, and its hooks are called."""
 
 import itertools
 import tracemalloc
@@ -125,7 +125,7 @@ SHORT_DELAYS = Problem([0.5, 0.6], "uniform(0, 20)")
 
 
 class Watched(RoundRobin):
-    """In turns, keeping what the deciding copy was told at each decision, and after how many rounds."""
+    """In turns, keeping what the deciding copy was told at each decision, and when."""
 
     kind = "watched"
     decisions: list
@@ -173,7 +173,7 @@ def test_a_decision_is_taken_when_an_earlier_block_becomes_known():
 
 
 def test_a_block_is_not_cut_for_its_own_parts():
-    """The second is cut when the first becomes known; that its own first part does so 20 rounds later changes nothing."""
+    """Only when the first becomes known, and not 20 rounds later for its own first part."""
     plays, _ = watched(lag=20)
     assert [each.rounds for each in plays][:5] == [50, 20, 30, 20, 30]
 

@@ -1,4 +1,4 @@
-"""Runs in markets: pure, kept and resumed by the engine, measured, and played by all kinds of policies."""
+"""Runs in markets: pure, kept and resumed, measured, and played by all kinds of policies."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A policy, a delay and a measure that another package brings work everywhere, in processes of their own.
+"""A policy, a delay and a measure that another package brings work in every command.
 
 The package is installed as pip would leave it: a module and its metadata on the path.
 """
@@ -90,7 +90,7 @@ name = "by its place"
 policy = "turning:Backwards(block=100)"
 """
 
-#: Runs commands one after the other in one process, and prints for each its exit code, its output and its errors.
+#: Runs commands in one process, and prints the exit code, the output and the errors of each.
 SEVERAL = """
 import contextlib, io, json, shlex, sys
 from latesum.cli import main
@@ -118,13 +118,15 @@ plan --options 2 --rate 0.1 --lift 40% --traffic "1000 per day" --late "8 hours"
 --policies "backwards,turning:Backwards,half test" --json
 """
 IMPOSTOR = "compare --arms 0.2,0.8 --delay twice(10) --horizon 2000 --policies impostor"
-NEW = "campaign --store c.db new {} --policy {} --options a,b --time-basis arrival --expected-rounds 100"
+NEW = """
+campaign --store c.db new {} --policy {} --options a,b --time-basis arrival --expected-rounds 100
+"""
 NEXT = "campaign --store c.db next -c {} --json"
 
 
 @pytest.fixture
 def answers(tmp_path):
-    """Runs commands in a process that has a package installed that brings things by entry points."""
+    """Runs commands in a process that has a package with entry points installed."""
     site = tmp_path / "site"
     about = site / "turning-1.0.dist-info"
     about.mkdir(parents=True)

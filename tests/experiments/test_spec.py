@@ -1,4 +1,4 @@
-"""A run specification is all that a run depends on: as JSON and back, with a digest that notices every change."""
+"""A run specification is all that a run depends on: JSON and back, and a digest."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""A shop that was open yesterday: what it costs not to know what ran before, and what a history brings."""
+"""A shop that was open yesterday: the cost of not knowing what ran, the gain of a history."""
 
 import functools
 
@@ -71,8 +71,9 @@ def test_other_is_better_than_nothing_where_something_ran(runs):
 def test_other_is_safe_whatever_ran(runs, status_quo):
     """Never a lock-in, and on average at most half as much again as what a policy loses that knows.
 
-    The ratio is 1.1 to 1.3 here and has a standard error of 0.06 in 40 runs: a fair policy fails for
-    fewer than one choice of the seeds in a thousand. In 20 runs it is 0.085, and one in a hundred.
+    The ratio is 1.1 to 1.3 here and has a standard error of 0.06 in 40 runs: a fair policy fails
+    for fewer than one choice of the seeds in a thousand. In 20 runs it is 0.085, and one in a
+    hundred.
     """
     regrets = _regrets(runs, "other", status_quo=status_quo)
     assert regrets.mean() < 1.5 * _regrets(runs, 0).mean()

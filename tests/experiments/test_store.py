@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sweep_to_kill
-from sweep_to_kill import tables
 
+from experiments import sweep_to_kill
+from experiments.sweep_to_kill import tables
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec, RunStore
 from latesum.experiments.engine import Chunk, run_chunk

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-import sweep_to_kill
-from sweep_to_kill import tables
 
+from experiments import sweep_to_kill
+from experiments.sweep_to_kill import tables
 from latesum.experiments import RunStore, engine
 from latesum.experiments.sweep import expand, run_sweep
 

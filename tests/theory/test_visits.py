@@ -227,7 +227,7 @@ def example():
 
 @pytest.mark.parametrize("text", ["constant(50)", "uniform(0, 100)", "exponential(50)"])
 def test_simulated_visits_waste_what_the_lemma_says(example, text):
-    """Rates of 5% are nearly Poisson: five standard errors, and 2% of the visit for what they are not."""
+    """Rates of 5% are nearly Poisson: five standard errors, and 2% of the visit for the rest."""
     wasted, error = example.wasted_by_a_visit(text, 0.05, runs=2000)
     expected = example.VISIT - theory.visit_worth(parse(text), example.VISIT)
     assert abs(wasted - expected) <= 5 * error + 0.02 * example.VISIT
