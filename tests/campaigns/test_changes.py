@@ -139,10 +139,10 @@ def test_an_override_goes_on_after_hold_and_resume(new_campaign, clock):
     for day in range(1, 10):
         if day == 4:
             note = campaign.pause(**ME).note
-            assert note == "The pin to C goes on, for 4 more buckets; `unpin` ends it."
+            assert note == "The pin to C goes on, for 4 more days; `unpin` ends it."
         if day == 5:
             note = campaign.resume(**ME).note
-            assert note == "The pin to C goes on, for 3 more buckets; `unpin` ends it."
+            assert note == "The pin to C goes on, for 3 more days; `unpin` ends it."
         shown.append(campaign.decide())
         clock.pass_by(days=1)
     assert [each.option for each in shown[:7]] == ["C"] * 7

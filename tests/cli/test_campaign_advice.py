@@ -132,7 +132,7 @@ def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_pat
     assert "completeness" not in morning(7, "history")[1]
     code, out, _ = morning(7, *change)
     assert code == 0
-    assert out.index("7 totals count by another share") < out.index("Changed.")
+    assert out.index("7 totals count by another share") < out.index("Changed from")
     said = ask(morning, 7)
     assert said["alarm"] is None
     assert "nothing is known" not in said["reason"]

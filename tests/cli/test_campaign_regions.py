@@ -56,7 +56,7 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert code == 2
     assert "which region the row is of: north, south" in err
     code, out, _ = campaign(3, "pin", "a gift", "--region", "south", "--reason", "a fair")
-    assert out == "Pinned a gift for 1 bucket in south.\n"
+    assert out == "Pinned a gift for 1 day in south.\n"
     told = json.loads(campaign(3, "next", "--json")[1])
     assert {each["region"]: each["source"] for each in told["regions"]} == {
         "north": "policy", "south": "pinned",

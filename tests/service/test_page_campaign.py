@@ -131,7 +131,7 @@ def test_it_works_with_the_keyboard_alone(visitor, site, clock):
     page.keyboard.type("for the window display")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=pinned blue for 1 bucket: for the window display")
+    page.wait_for_selector("text=pinned blue for 1 day: for the window display")
     page.locator(".scroll").first.focus()
     Campaign.open("keyed", store=site.store, clock=clock).pause(user="ada", reason="a look")
     page.wait_for_selector("text=paused the campaign: a look")  # the page was brought up to date

@@ -62,7 +62,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             regional=True,
         ),
         "pin": Action(
-            "Show this option in the next buckets that are decided.",
+            "Show this option in the next days (hours, weeks) that are decided.",
             "pinned {option} for {buckets}",
             arguments=("option", "buckets"),
             optional=("buckets",),
@@ -107,7 +107,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             optional=("option",),
         ),
         "reopen": Action(
-            "Go on with a finished campaign, from the next bucket on; pauses and pins are over.",
+            "Go on with a finished campaign, from the next day (hour, week) on; pauses and pins are "
+            "over.",
             "reopened the campaign",
             when_finished=True,
         ),
@@ -271,7 +272,7 @@ def _particulars(
     config, pin = state.config, state.pin
     goes_on = ""
     if pin is not None:
-        more = counted(pin.left, "more bucket")
+        more = counted(pin.left, f"more {config.buckets.every}")
         goes_on = f"The pin to {config.options[pin.arm]} goes on, for {more}; `unpin` ends it."
     if action == "add-option":
         name = _check_new_name(config, body["name"])
@@ -294,7 +295,7 @@ def _particulars(
             return {}, "There was no pause: the pin has ended."
         if pin is not None:
             return {"pin_goes_on": True}, goes_on
-        return {}, "The policy decides again, from the next bucket on."
+        return {}, f"The policy decides again, from the next {config.buckets.every} on."
     if action == "pause":
         return {}, goes_on
     if action == "remove-option" and pin is not None and pin.arm == body["option"]:
@@ -455,7 +456,7 @@ def _past_tense(event: Event, config: CampaignConfig) -> str:
     return (ACTIONS[event.kind].past_tense + goes_on).format(
         option=body.get("name", "") if named else config.options[body["option"]],
         before=body.get("before"),
-        buckets=counted(body.get("buckets", 1), "bucket"),
+        buckets=counted(body.get("buckets", 1), config.buckets.every),
         changes=_changes_text(body["changes"], body["before"]) if event.kind == "change" else "",
     )
 

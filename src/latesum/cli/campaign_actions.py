@@ -19,7 +19,9 @@ from latesum.cli.options import with_options
 _ARGUMENTS: dict[str, Any] = {
     "option": Annotated[str, typer.Argument(help="The option.")],
     "name": Annotated[str, typer.Argument(help="Its new name.")],
-    "buckets": Annotated[int | None, typer.Option(help="For how many buckets; 1 by default.")],
+    "buckets": Annotated[
+        int | None, typer.Option(help="For how many days (hours, weeks); 1 by default.")
+    ],
     "region": Region,
 }
 
@@ -33,7 +35,7 @@ def _command_of(name: str) -> Callable[..., None]:
     ) -> None:
         with opened(campaign) as found:
             done = found.act(name, user=user_name(user), reason=reason, **given)
-        count = counted(given.get("buckets") or 1, "bucket")
+            count = counted(given.get("buckets") or 1, found.config.buckets.every)
         names = {"option": done.option, "before": given.get("option"), "buckets": count}
         said = action.past_tense.format(**names) + (
             f" in {given['region']}" if given.get("region") else ""
@@ -77,7 +79,7 @@ def _change(
     if parameters := read_parameters(parameter, run_for, late):
         changes["parameters"] = parameters
     if not changes:
-        names = ", ".join("--" + name.replace("_", "-") for name in _FIELDS)
+        names = ", ".join(map(_option, _FIELDS))
         raise InvalidInput(f"say what to change: --run-for, --late, --parameter, {names}.")
     with opened(campaign) as found:
         asked: dict[str, Any] = {"user": user_name(user), "reason": reason, **changes}
@@ -87,8 +89,14 @@ def _change(
             print("Nothing was changed.")
             return
         found.change(**asked)
-        now = ", ".join(f"{key}={each}" for key, each in found.config.parameters.items())
-        print(f"Changed. Now {found.config.policy} with {now or 'no parameters'}.")
+    texts = {"run_for": run_for, "late": late, **given}
+    said = [f"{_option(name)} {text}" for name, text in texts.items() if text is not None]
+    said += [f"--parameter {text}" for text in parameter or ()]
+    print(f"Changed from the next decision on: {', '.join(said)}.")
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def finish(
