@@ -7,6 +7,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 # Before NumPy is loaded, here and in every process that a test starts: with as many workers as there are cores,
 # more threads of linear algebra wait for each other.
@@ -128,9 +129,28 @@ def clock():
     return SetClock()
 
 
+class Answer(NamedTuple):
+    """What a command answered: its exit code, output and errors."""
+
+    code: int
+    out: str
+    err: str
+
+    def done(self):
+        """The output of a command that has to succeed."""
+        assert self.code == 0, self.err
+        return self.out
+
+    def refused(self, *words):
+        """The input has to be refused, with these words."""
+        said = " ".join(self.err.split())
+        assert self.code == 2, self.out
+        assert [each for each in (*words, "Traceback") if each in said] == [*words], said
+
+
 @pytest.fixture
 def latesum(monkeypatch, capsys):
-    """Run `latesum ...` and return its exit code, output and errors."""
+    """Run `latesum ...` and return its answer."""
 
     from latesum.cli import main
 
@@ -142,6 +162,6 @@ def latesum(monkeypatch, capsys):
         except SystemExit as exit_:
             code = exit_.code or 0
         captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        return Answer(code, captured.out, captured.err)
 
     return run_command

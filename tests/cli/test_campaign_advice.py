@@ -32,8 +32,7 @@ def begin(morning, policy, late, *more):
 
 def ask(morning, day):
     """What `next` answers on a day, with the totals of all days before it."""
-    code, out, err = morning(day, "next", "--json")
-    assert code == 0, err
+    out = morning(day, "next", "--json").done()
     return json.loads(out)
 
 
@@ -51,16 +50,13 @@ def test_a_decision_that_was_due_is_taken_at_the_next_question(morning):
     # The new choice stays as long as any other, and is decided on again at the first question after that.
     assert ask(morning, 2 * due)["option"] == late["option"]
     assert "decided again" not in ask(morning, 2 * due + 2)["reason"]
-    code, out, _ = morning(2 * due + 2, "replay")
-    assert code == 0, out
+    morning(2 * due + 2, "replay").done()
 
 
 def test_next_announces_the_winner_and_finish_keeps_it(morning, tmp_path):
     """One option sells four times as much: `next` says so, no finding doubts it, and `finish` needs no reason."""
     begin(morning, "unmix", "1 hour")
-    code, _, err = morning(0, "finish")
-    assert code == 2
-    assert "no winner is named yet" in err
+    morning(0, "finish").refused("no winner is named yet")
     winner, day = ask(morning, 0)["winner"], 0
     assert winner is None
     while winner is None and day < 40:
@@ -75,9 +71,7 @@ def test_next_announces_the_winner_and_finish_keeps_it(morning, tmp_path):
     assert status["winner"] == "a gift"
     assert "second period" not in morning(day, "status")[1]
     assert "seen once" not in [each["code"] for each in ask(morning, day)["health"]]
-    code, _, err = morning(day, "finish", "free shipping")
-    assert code == 2
-    assert "the winner is a gift" in err
+    morning(day, "finish", "free shipping").refused("the winner is a gift")
     assert morning(day, "finish")[1] == "Finished with a gift.\n"
     said = ask(morning, day + 1)
     assert (said["option"], said["source"], said["winner"]) == ("a gift", "finished", None)
@@ -125,13 +119,11 @@ def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_pat
         ask(morning, day)
         assert morning(day + 1, "import", report_of(day + 1, tmp_path / "report.csv"))[0] == 0
     change = ("change", "--completeness", "1 hour: 0.8, 7 days: 1", "--reason", "they fill up")
-    code, out, _ = morning(7, *change, "--dry-run")
-    assert code == 0
+    out = morning(7, *change, "--dry-run").done()
     assert "7 totals count by another share than before." in out
     assert out.endswith("Nothing was changed.\n")
     assert "completeness" not in morning(7, "history")[1]
-    code, out, _ = morning(7, *change)
-    assert code == 0
+    out = morning(7, *change).done()
     assert out.index("7 totals count by another share") < out.index("Changed from")
     said = ask(morning, 7)
     assert said["alarm"] is None
@@ -139,6 +131,4 @@ def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_pat
     states = [row["state"] for row in json.loads(morning(7, "status", "--json")[1])["timeline"]]
     assert states[:7] == ["known"] * 7
     stops = ("change", "--completeness", "10 days: 1", "--reason", "a test")
-    code, out, _ = morning(7, *stops, "--dry-run")
-    assert code == 0
-    assert "7 totals stop counting until" in out
+    assert "7 totals stop counting until" in morning(7, *stops, "--dry-run").done()

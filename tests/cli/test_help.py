@@ -32,9 +32,3 @@ finally:
     assert max(map(len, shown)) <= 80
     for group, first in (("Decide", "plan"), ("Research", "policies"), ("Administration", "token")):
         assert shown[shown.index(f"{group}:") + 1].split()[0] == first
-
-
-def test_a_misspelt_command_is_named(latesum):
-    code, _, errors = latesum("campain")
-    assert code == 2
-    assert "campaign" in errors

@@ -24,8 +24,7 @@ def history(tmp_path):
 def test_a_plan_with_regions(latesum, history, tmp_path):
     asked = [*PLAN, "--regions", "2", "--history", history, "--replications", "2", "--workers", "1"]
     data, page = tmp_path / "plan.json", tmp_path / "plan.html"
-    code, out, _ = latesum(*asked, "--out", data, "--out", page)
-    assert code == 0
+    out = latesum(*asked, "--out", data, "--out", page).done()
     assert out.startswith(("GO", "CONDITIONAL GO", "NO-GO"))
     assert "half-time test" in out
     assert "A winner is named in" in out
@@ -44,23 +43,13 @@ def test_a_plan_with_regions(latesum, history, tmp_path):
     ],
 )
 def test_a_plan_with_regions_refuses(latesum, history, more, words):
-    code, _, error = latesum(*PLAN, *(history if each == "HISTORY" else each for each in more))
-    assert code == 2
-    assert words in " ".join(error.split())
+    latesum(*PLAN, *(history if each == "HISTORY" else each for each in more)).refused(words)
 
 
 def test_compare_takes_a_market(latesum):
-    asked = [
-        "compare",
-        "--policies",
-        "switchback,flow,geo-test",
-        "--horizon",
-        "28",
-        "--replications",
-        "2",
-    ]
-    code, out, _ = latesum(*asked, "--market", "regions=2, effects=0.2", "--json")
-    assert code == 0
+    asked = ["compare", "--policies", "switchback,flow,geo-test", "--horizon", "28"]
+    asked += ["--replications", "2"]
+    out = latesum(*asked, "--market", "regions=2, effects=0.2", "--json").done()
     found = json.loads(out)
     assert (found["unit"], found["horizon"]) == ("buckets", 28)
     assert [row["policy"] for row in found["policies"]] == ["switchback", "flow", "geo-test"]
@@ -69,9 +58,7 @@ def test_compare_takes_a_market(latesum):
         (["--market", "regions=2", "--arms", "0.1,0.2"], "leave --arms and --delay out"),
         (["--market", "region=2"], "did you mean 'regions'"),
     ):
-        code, _, error = latesum(*asked, *more)
-        assert code == 2
-        assert words in " ".join(error.split())
+        latesum(*asked, *more).refused(words)
 
 
 NEW = [
@@ -81,16 +68,13 @@ NEW = [
 
 
 def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_why(
-    latesum, tmp_path, monkeypatch
+    campaign, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("latesum.cli.campaign_new._RUNS", 2)
     rng = np.random.default_rng(1)
     rows = [f"2026-02-{day:02d},9000,{rng.poisson(300)}" for day in range(1, 29)]
     (tmp_path / "past.csv").write_text("\n".join(["date,rounds,total", *rows]), encoding="utf-8")
-    store = ("campaign", "--store", str(tmp_path / "shop.db"))
-    code, out, error = latesum(*store, *NEW, "--history", str(tmp_path / "past.csv"))
-    assert code == 0, error
-    said = " ".join(out.split())
+    said = " ".join(campaign(*NEW, "--history", "past.csv").done().split())
     chosen = said.split("Policy: ")[1].split(",")[0]
     assert "in 2 simulated markets like the history, with one option 10% better, it loses" in said
     lost = {"switchback", "unmix", "flow", "half-time test"} - {chosen}
@@ -98,30 +82,16 @@ def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_
     assert f"; {chosen} with" in said
 
 
-def test_a_history_that_cannot_be_simulated_leaves_the_usual_policy_and_says_so(latesum, tmp_path):
-    (tmp_path / "past.csv").write_text("date,rounds,total\n2026-02-28,9000,300\n", encoding="utf-8")
-    store = ("campaign", "--store", str(tmp_path / "shop.db"))
-    code, out, error = latesum(*store, *NEW, "--history", str(tmp_path / "past.csv"))
-    assert code == 0, error
-    said = " ".join(out.split())
-    assert "Policy: unmix, because it was not chosen by simulation: the history has 1 days" in said
-
-
-def test_switchback_is_among_the_policies_also_for_one_who_misspells_it(latesum, tmp_path):
-    assert " switchback " in latesum("policies")[1]
-    code, _, error = latesum(
-        "campaign", "--store", str(tmp_path / "shop.db"), *NEW, "--policy", "switchbak"
-    )
-    assert code == 2
-    assert "did you mean 'switchback'?" in error
-
-
-def test_the_rounds_of_a_history_need_not_be_said_again(latesum, tmp_path):
+def test_a_history_that_cannot_be_simulated_leaves_the_usual_policy_and_says_so(campaign, tmp_path):
+    """Its visitors are those that are expected."""
     (tmp_path / "past.csv").write_text("date,rounds,total\n2026-02-28,9100,300\n", encoding="utf-8")
-    store = ("campaign", "--store", str(tmp_path / "shop.db"))
     asked = [each for each in NEW if each not in ("--expected-rounds", "9000")]
-    code, _, error = latesum(*store, *asked, "--history", str(tmp_path / "past.csv"))
-    assert code == 0, error
-    assert latesum(*store, "export", str(tmp_path / "offers.json"))[0] == 0
-    kept = (tmp_path / "offers.json").read_text(encoding="utf-8")
-    assert '"expected_rounds": 9100' in kept
+    said = " ".join(campaign(*asked, "--history", "past.csv").done().split())
+    assert "Policy: unmix, because it was not chosen by simulation: the history has 1 days" in said
+    campaign("export", "offers.json").done()
+    assert '"expected_rounds": 9100' in (tmp_path / "offers.json").read_text(encoding="utf-8")
+
+
+def test_switchback_is_among_the_policies_also_for_one_who_misspells_it(latesum, campaign):
+    assert " switchback " in latesum("policies")[1]
+    campaign(*NEW, "--policy", "switchbak").refused("did you mean 'switchback'?")

@@ -57,10 +57,10 @@ def test_two_files_of_one_name_do_not_share_a_folder(latesum, tmp_path, monkeypa
         (tmp_path / folder / "mine.toml").write_text(SWEEP % policy)
     assert latesum("sweep", "a/mine.toml", "--workers", "1")[0] == 0
     tables = {path: path.read_bytes() for path in (tmp_path / "mine-results/mine").iterdir()}
-    code, _, said = latesum("sweep", "b/mine.toml", "--workers", "1")
-    assert code == 2
-    assert "holds the results of another experiment of this name, from" in said
-    assert "a/mine.toml; give one of them another name" in said
+    latesum("sweep", "b/mine.toml", "--workers", "1").refused(
+        "holds the results of another experiment of this name, from",
+        "a/mine.toml; give one of them another name",
+    )
     assert tables == {
         path: path.read_bytes() for path in (tmp_path / "mine-results/mine").iterdir()
     }
@@ -94,8 +94,7 @@ def test_a_quick_look_does_not_replace_the_report_of_a_larger_run(
         report.write_bytes(b"a report")
         runs.write_bytes(b"runs")
     before = report.read_bytes(), runs.read_bytes()
-    code, out, _ = latesum("paper", "3a", "--workers", "2", "--quick")
-    assert code == 0
+    out = latesum("paper", "3a", "--workers", "2", "--quick").done()
     assert "paper-results/quick/report.html" in out.replace("\n", "")
     assert (tmp_path / "paper-results/quick/3a/runs.parquet").exists()
     assert before == (report.read_bytes(), runs.read_bytes())
