@@ -107,8 +107,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             optional=("option",),
         ),
         "reopen": Action(
-            "Go on with a finished campaign, from the next day (hour, week) on; pauses and pins are "
-            "over.",
+            "Go on with a finished campaign, from the next day (hour, week) on, without a pause or "
+            "a pin.",
             "reopened the campaign",
             when_finished=True,
         ),
