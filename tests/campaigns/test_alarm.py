@@ -10,7 +10,7 @@ def days(campaign, clock, count, record=lambda day: None):
     for day in range(first + 1, first + count + 1):
         campaign.decide()
         record(day)
-        alarms.append(campaign.alarm())
+        alarms.append(campaign.status().alarm)
         clock.pass_by(days=1)
     clock.pass_by(days=-1)
     return alarms
@@ -42,7 +42,7 @@ def test_totals_that_come_in_are_no_alarm_and_their_end_is_one(new_campaign, clo
     assert alarms[:2] == [None] * 2
     assert "for 3 days, since 2026-03-11 08:00 UTC" in alarms[2]
     campaign.record(10, rounds=5000, total=1500)
-    assert campaign.alarm() is None
+    assert campaign.status().alarm is None
 
 
 def test_rounds_without_totals_are_an_alarm(new_campaign, clock):

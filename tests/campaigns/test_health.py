@@ -64,7 +64,7 @@ def test_a_month_of_silence_is_an_alarm(new_campaign, clock):
     clock.pass_by(days=31)
     alarm = found(campaign, "alarm")["data stale"]
     assert "The last total came in 31 days ago, on 2026-03-11" in alarm
-    assert alarm.startswith(campaign.alarm())
+    assert alarm.startswith(campaign.status().alarm)
     sentence = found(campaign)["not asked for"]
     assert "since 2026-03-11, 31 days ago" in sentence
     assert "latesum campaign next" in sentence

@@ -20,12 +20,12 @@ from latesum.campaigns.completeness import effect_on_totals
 from latesum.campaigns.config import (
     CHANGEABLE,
     MAX_OPTIONS,
-    SWITCHBACK,
     CampaignConfig,
     check_printable,
     read_text,
 )
 from latesum.campaigns.deciding import carry, check_gap, shown_so
+from latesum.campaigns.parameters import SWITCHBACK
 from latesum.campaigns.rows import NO_OPTION, shown_of, shown_text
 from latesum.campaigns.state import Append, CampaignState, Event
 from latesum.errors import NotPossible

@@ -504,10 +504,6 @@ class Campaign:
             sure = without_doubts(found)
             return sure if len(sure) < len(found) and self.winner() is not None else found
 
-    def alarm(self) -> str | None:
-        """What must be seen to now, such as that nothing is learned; None if nothing."""
-        return next((each.sentence for each in self.health() if each.level == "alarm"), None)
-
 
 class _NothingIsWritten(Exception):
     """Leave a write transaction without a trace."""

@@ -11,8 +11,6 @@ before. One that was refused is missing there, and the refusal is already noted.
 from __future__ import annotations
 
 import contextlib
-import math
-import re
 import secrets
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -35,7 +33,8 @@ from pydantic import (
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
 from latesum._durations import duration_text, parse_duration
 from latesum._plugins import POLICIES
-from latesum.campaigns.buckets import KINDS, LENGTHS, Buckets, Every, read_zone
+from latesum.campaigns.buckets import KINDS, Buckets, Every, read_zone
+from latesum.campaigns.parameters import SWITCHBACK, read_parameters
 from latesum.campaigns.rows import (
     MAX_ROUNDS,
     NO_OPTION,
@@ -44,18 +43,15 @@ from latesum.campaigns.rows import (
     read_history,
     shown_of,
 )
-from latesum.delays.parsing import parse, text_of
+from latesum.delays.parsing import parse
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
-    from latesum.delays.lateness import Lateness
     from latesum.markets import MarketConfig
 
 TimeBasis = Literal["arrival", "decision"]
 #: The age of a value and the share of the final total that is in by then, in order of age.
 Curve = tuple[tuple[timedelta, float], ...]
-#: The name of the model of markets, which decides for campaigns with regions.
-SWITCHBACK = "switchback"
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 MAX_TEXT = 100
 MAX_OPTIONS = 100
@@ -67,21 +63,6 @@ _DATED = (
     "(many ad platforms' default): it counts on the day of the click, and yesterday's "
     "total keeps growing."
 )
-#: Of `switchback`, in buckets, where neither a horizon nor a delay is given.
-_USUAL_HORIZON, _USUAL_DELAY = 90, 1.0
-#: Resolution of the shape of a given delay: parts of an hour.
-_FINE = 1000.0
-#: By what share a guess of the mean delay may be wrong.
-_GUESS = 0.7
-#: Parameters that may be given in time; those of policies become rounds.
-_IN_TIME = ("horizon", "mean_delay", "delay_bound")
-#: Parameters of `switchback`, in buckets; `late` is read into `mean_delay` and `certainty`.
-_OF_MARKETS = (
-    *("horizon", "mean_delay", "certainty", "late", "novelty", "amounts", "differing_delays"),
-    *("shape", "period", "holidays", "report_lag"),
-)
-_ABOUT = re.compile(r"\s*(?:about|around|~)\s*(.+)", re.IGNORECASE)
-_IN_BUCKETS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*buckets?\s*")
 #: Marks the fields that can be changed while a campaign runs.
 _CHANGEABLE = "changeable"
 
@@ -170,7 +151,7 @@ def _read_policy(value: Any, info: ValidationInfo) -> str:
 
 
 def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
-    """The policy's parameters: spans of time as rounds, those of `switchback` as buckets."""
+    """The parameters of the policy, without those that follow from the options."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidInput("the parameters of the policy are names with values.")
     if len(value) > 50:
@@ -187,82 +168,7 @@ def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
         )
     if options and names and list(names) != list(options):
         raise InvalidInput("the parameter names is not the list of the options; leave it out.")
-    policy, length, expected = known["policy"], LENGTHS[known["every"]], known["expected_rounds"]
-    if policy == SWITCHBACK:
-        return _read_market_parameters(given, length)
-    accepted = registry.accepted_parameters(policy)
-    if "late" in given:
-        if "mean_delay" not in accepted:
-            raise InvalidInput(f"{policy} does not use how late sales come; leave it out.")
-        given["mean_delay"], sure, law = _take_late(given)
-        if law is not None and "delay" in accepted:
-            del given["mean_delay"]
-            per_hour = expected * timedelta(hours=1) / length
-            given["delay"] = text_of(law.in_rounds(per_hour))
-        if sure == "guess" and "uncertainty" in accepted:
-            given.setdefault("uncertainty", _GUESS)
-    return {key: _in_rounds(key, each, length, expected) for key, each in given.items()}
-
-
-def _take_late(
-    given: dict[str, Any],
-) -> tuple[str, Literal["known", "guess"], Lateness | None]:
-    """How late sales come: the mean, whether it is a guess, and the law, where it was given."""
-    text = given.pop("late")
-    if "mean_delay" in given:
-        raise InvalidInput("say how late sales come by late or by mean_delay, not by both.")
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"say how late sales come, such as 'about 2 days', not {text!r}.")
-    guessed = _ABOUT.fullmatch(text)
-    if guessed is not None:
-        return guessed[1].strip(), "guess", None
-    if "within" not in text and "up to" not in text and "(" not in text:
-        return text.strip(), "known", None
-    from latesum.delays.lateness import Lateness  # fits of delays take a while to import
-
-    law = Lateness.read(text)
-    return f"{law.in_rounds(_FINE).mean / _FINE:.6g} hours", "known", law
-
-
-def _read_market_parameters(given: dict[str, Any], length: timedelta) -> dict[str, Any]:
-    for name in given:
-        known_name(name, _OF_MARKETS, "parameter of switchback")
-    found = {"horizon": _USUAL_HORIZON, **given}
-    if "late" in found:
-        found["mean_delay"], found["certainty"], law = _take_late(found)
-        if law is not None:
-            found.setdefault("shape", text_of(law.in_rounds(_FINE)))
-    if "mean_delay" not in found:
-        found = {"certainty": "guess", **found, "mean_delay": _USUAL_DELAY}
-    found.setdefault("certainty", "known")
-    for name in ("horizon", "mean_delay"):
-        if isinstance(found[name], str):
-            found[name] = _in_buckets(found[name], name, length)
-        found[name] = finite_number(found[name], f"the {name} in buckets", at_least=0)
-    horizon = math.ceil(found["horizon"])
-    found["horizon"] = whole_number(horizon, "the horizon in buckets", at_least=1)
-    if "holidays" in found:
-        days = found["holidays"]
-        days = days.split(",") if isinstance(days, str) else days
-        if not isinstance(days, list | tuple):
-            raise InvalidInput("holidays are a list of buckets, such as ['2026-12-25'].")
-        found["holidays"] = [str(day).strip() for day in days]
-    return found
-
-
-def _in_rounds(key: str, value: Any, length: timedelta, expected: int) -> Any:
-    """A parameter given in time, or in buckets, as rounds."""
-    if not isinstance(value, str) or key not in _IN_TIME:
-        return value
-    rounds = _in_buckets(value, key, length) * expected
-    return rounds if key == "mean_delay" else math.ceil(rounds)
-
-
-def _in_buckets(text: str, key: str, length: timedelta) -> float:
-    counted = _IN_BUCKETS.fullmatch(text)
-    if counted is not None:
-        return float(counted[1])
-    return parse_duration(text, key) / length
+    return read_parameters(given, known["policy"], known["every"], known["expected_rounds"])
 
 
 def _check_range(value: tuple[float, float]) -> tuple[float, float]:
