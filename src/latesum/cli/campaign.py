@@ -14,6 +14,7 @@ from latesum.cli import campaign_actions, campaign_views
 from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
     CampaignName,
+    DryRun,
     Region,
     StoreGroup,
     User,
@@ -113,7 +114,7 @@ def record(
 
 def _import_file(
     file: Annotated[Path, typer.Argument(help="A CSV, Excel or Parquet file of totals.")],
-    dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
+    dry_run: DryRun = False,
     only_this_file: Annotated[bool, typer.Option(help="Read the next files as before.")] = False,
     skip_unknown: Annotated[bool, typer.Option(help="Leave out unknown buckets.")] = False,
     overwrite_final: OverwriteFinal = False,

@@ -12,7 +12,15 @@ from latesum._render import counted
 from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.cli.campaign_new import Late, Parameters, RunFor, fields, read_fields, read_parameters
-from latesum.cli.campaign_options import CampaignName, Reason, Region, User, opened, user_name
+from latesum.cli.campaign_options import (
+    CampaignName,
+    DryRun,
+    Reason,
+    Region,
+    User,
+    opened,
+    user_name,
+)
 from latesum.cli.options import with_options
 
 #: What actions take, as arguments and options of a command.
@@ -56,7 +64,7 @@ def _change(
     run_for: RunFor = None,
     late: Late = None,
     parameter: Parameters = None,
-    dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
+    dry_run: DryRun = False,
     campaign: CampaignName = None,
     user: User = None,
     **given: str | None,

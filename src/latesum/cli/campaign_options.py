@@ -25,6 +25,7 @@ CampaignName = Annotated[
 ]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the history.")]
 User = Annotated[str | None, typer.Option(help="Who; by default your user name.")]
+DryRun = Annotated[bool, typer.Option(help="Only say what would happen.")]
 Region = Annotated[str | None, typer.Option(help="One region; by default all.")]
 StoreAddress = Annotated[
     str | None,

@@ -16,6 +16,7 @@ from latesum._render import terminal
 from latesum.cli.options import (
     FILE_OPTIONS,
     AsJson,
+    Seed,
     Workers,
     check_folder,
     take_form,
@@ -66,6 +67,15 @@ def _plan_campaign(
         float, typer.Option(help="A go finds the best option in at least this share of runs.")
     ] = 0.8,
     quick: Annotated[bool, typer.Option(help="Leave the sensitivity analysis out.")] = False,
+    replications: Annotated[
+        int | None,
+        typer.Option(help="The runs of each policy at most: 200, or 80 with a file of days."),
+    ] = None,
+    policies: Annotated[
+        str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
+    ] = None,
+    seed: Seed = 1,
+    workers: Workers = None,
     out: Annotated[list[Path] | None, typer.Option(help="Write it here (.html, .json).")] = None,
     as_json: AsJson = False,
     **given: Any,
@@ -83,21 +93,19 @@ def _plan_campaign(
     for path in out or []:
         _check_writable(path)
     form = take_form(given).after(FileForm())
-    how = {name: given.pop(name) for name in _HOW}
-    policies, seed = how["policies"], how["seed"]
     words = {name: value for name, value in given.items() if value not in (None, False)}
     words |= {"options": options, "lift": lift, "late": late, "run_for": run_for}
     if not form.says_nothing:
         words["form"] = form
-    with working(worker_count(how["workers"]), None) as runs:
+    with working(worker_count(workers), None) as runs:
         runs["announce"] = None
         found = plan(
             **words,
             finds_best=finds_best,
             policies=None if policies is None else split_list(policies),
             sensitivity=not quick,
-            replications=how["replications"],
-            seed=1 if seed is None else seed,
+            replications=replications,
+            seed=seed,
             **runs,
         )
     for path in out or []:
@@ -110,20 +118,7 @@ def _plan_campaign(
         print(f"The plan: {path}")
 
 
-_HOW = {
-    "replications": Annotated[
-        int | None,
-        typer.Option(help="The runs of each policy at most: 200, or 80 with a file of days."),
-    ],
-    "policies": Annotated[
-        str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
-    ],
-    "seed": Annotated[
-        int | None, typer.Option(min=0, help="The same seed gives the same result; 1 by default.")
-    ],
-    "workers": Workers,
-}
-plan_campaign = with_options(_plan_campaign, {**_WORDS, **FILE_OPTIONS, **_HOW})
+plan_campaign = with_options(_plan_campaign, {**_WORDS, **FILE_OPTIONS})
 
 
 def _check_writable(path: Path) -> None:
