@@ -108,7 +108,8 @@ class Client:
             region: The region, in a campaign that has some.
             fallback: The option to show when the service does not answer as it should within a
                 second: it is asked once, and then not for a second. A refusal, such as of a token,
-                is raised nevertheless.
+                is raised nevertheless. The second does not bound the lookup of the host's name:
+                give an address where the resolver may hang.
         """
         until, kept = self._kept.get((campaign, region), (0.0, {}))
         if bucket is None and time.monotonic() < until:
