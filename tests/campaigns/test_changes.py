@@ -103,9 +103,9 @@ def test_texts_that_would_disturb_a_terminal_are_refused(new_campaign):
 def test_after_an_option_is_added_all_others_keep_what_was_learned(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     days(campaign, clock, 30)
-    before = campaign.policy().estimates()
+    before = campaign.estimates()
     campaign.add_option("D", **ME)
-    after = campaign.policy().estimates()
+    after = campaign.estimates()
     assert [each.plays for each in after] == [*(each.plays for each in before), 0]
     assert [each.mean for each in after[:3]] == pytest.approx([each.mean for each in before])
 
@@ -184,7 +184,7 @@ def test_a_new_policy_learns_from_the_whole_log(new_campaign, clock):
     assert done.action == "change"
     # Both policies take the horizon and the mean delay; the rest is as for a new campaign.
     assert campaign.config.parameters == flow.config.parameters
-    told = [each.plays for each in campaign.policy().estimates()]
+    told = [each.plays for each in campaign.estimates()]
     assert sum(told) == 29 * 5000
     assert [each.option for each in campaign.state().decisions.values()] == decided
     days(campaign, clock, 10)
@@ -411,7 +411,7 @@ def test_a_bucket_before_the_first_question_is_filled_in(new_campaign, clock):
     assert [each.option for each in state.decisions.values()][:-1] == ["B"] * 8
     assert campaign.record("2026-02-20", rounds=5000, total=1400, shown="A").verdict == "new"
     assert campaign.record("2026-02-25", rounds=5000, total=1900, shown="C").verdict == "new"
-    known = {each.name: each.plays for each in campaign.policy().estimates()}
+    known = {each.name: each.plays for each in campaign.estimates()}
     assert known == {"A": 5000, "B": 5000, "C": 5000}
     days(campaign, clock, 5)
     replays_the_same(campaign)
@@ -424,7 +424,7 @@ def test_the_status_quo_is_what_was_shown_before_the_first_question(new_campaign
     assert campaign.decide().bucket == 11
     sources = [each.source for each in campaign.state().decisions.values()]
     assert sources == ["reported"] * 2 + ["carried"] * 8 + ["policy"]
-    assert campaign.policy().estimates()[1].plays == 10_000
+    assert campaign.estimates()[1].plays == 10_000
     replays_the_same(campaign)
 
 

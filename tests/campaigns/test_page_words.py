@@ -47,7 +47,7 @@ def test_findings_about_money_are_in_the_campaign_s_own_units(new_campaign, cloc
         campaign.record(day, rounds=5000, total=5000.0 * (60, 90, 180)[shown.arm])
     page, said = status_html(campaign.status()), " ".join(campaign.explain())
     found = {
-        "flow": f"A has a mean of about {campaign.status().options[0].mean:.4g}, equivalent to",
+        "flow": f"A has a mean of about {campaign.estimates()[0].mean:.4g}, equivalent to",
         "odaaf": "until each has 52 days and then drops those more than 125 below the best.",
         "unmix": "late on average (given: 1 day).",
     }[policy]

@@ -519,7 +519,7 @@ class Comparison(RuleBasedStateMachine):
             assert (seen.rounds, seen.total, seen.status, seen.shown) == (
                 value["rounds"], value["total"], value["status"], value["shown"],
             )  # fmt: skip
-        assert self.campaign.policy().estimates() == self.model.policy(self.now).estimates()
+        assert self.campaign.estimates() == self.model.policy(self.now).estimates()
 
     @rule()
     def replay(self):

@@ -210,9 +210,9 @@ def test_the_preview_shows_what_was_read_what_it_is_credited_to_and_what_it_repl
     assert all(words in first for words in ("4,210", "101", shown, "was 96"))
     assert "ship" in second
     found = json.loads(run("import", "t.csv", "--dry-run", "--json")[1])["rows"]
-    read = [found[0][key] for key in ("rounds", "total", "shown", "was")]
-    assert read == [4210, 101, shown, "96"]
-    assert found[1]["was"] == ""
+    read = [found[0][key] for key in ("rounds", "total", "shown", "was_total")]
+    assert read == [4210, 101, shown, 96]
+    assert found[1]["was_total"] is None
     assert buckets(run)[0]["total"] == 96
 
 

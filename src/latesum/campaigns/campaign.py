@@ -30,7 +30,7 @@ from latesum.campaigns.store import Store, Stored, Writer
 from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
 from latesum.files.totals import Row
-from latesum.policies import Policy
+from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
     from latesum.campaigns.knowledge import Knowledge
@@ -342,10 +342,8 @@ class Campaign:
             named: What the action takes, by name.
         """
         arguments = read_arguments(action, values, named)
-        leading = None
-        if action == "finish" and "option" not in arguments:
-            with self._knowing() as known:
-                leading = known.leading()
+        needs_leading = action == "finish" and "option" not in arguments
+        leading = self.leading() if needs_leading else None
         by: dict[str, Any] = {"user": user, "reason": reason, "key": key, "region": region}
         now = self.clock()
         if dry_run:
@@ -445,6 +443,17 @@ class Campaign:
             raise NotPossible("switchback keeps no state; `status()` says what it has found.")
         with self._one_reading() as state:
             return self._replay.after(state.config, plays_at(state, self.clock()))
+
+    def estimates(self, level: float = 0.95) -> list[Estimate]:
+        """What is believed of each option, per round in the campaign's own unit, with intervals of
+        this confidence level."""
+        with self._knowing() as known:
+            return known.estimates(level)
+
+    def leading(self) -> int:
+        """The option that looks best now, of those that may still be shown."""
+        with self._knowing() as known:
+            return known.leading()
 
     def winner(self) -> str | None:
         """The option that can be kept; `status().why_no_winner` says why there is none yet."""

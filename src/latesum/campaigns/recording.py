@@ -31,8 +31,8 @@ class Recorded(NamedTuple):
     """What became of a row.
 
     `marks` is what is unusual about it, `note` what to know about it. `rounds` and `total` are
-    those that were read, `shown` is what the bucket is credited to, and `was` is what the row
-    replaces, in words; empty if it replaces nothing.
+    those that were read, `shown` is what the bucket is credited to, and the fields `was_...` are
+    what was known before, where the row changes it.
     """
 
     bucket: int
@@ -44,7 +44,19 @@ class Recorded(NamedTuple):
     rounds: int | None = None
     total: float | None = None
     shown: str = ""
-    was: str = ""
+    was_rounds: int | None = None
+    was_total: float | None = None
+    was_shown: str | None = None
+
+    @property
+    def was(self) -> str:
+        """What the row replaces, in words; empty if it replaces nothing."""
+        old = [
+            None if self.was_rounds is None else f"{self.was_rounds:,} rounds",
+            None if self.was_total is None else f"{self.was_total:,g}",
+            self.was_shown,
+        ]
+        return "was " + ", ".join(filter(None, old)) if any(old) else ""
 
     def stops(self, skip_unknown: bool) -> bool:
         """Whether this row stops all others, if unknown buckets may be left out."""
@@ -138,13 +150,6 @@ class Recorder:
         elif filled_in:
             verdict = "new"  # what was shown is all that is said
         marks, note = self._remarks(row, bucket, verdict, label, old)
-        was = list[str]()
-        if old.rounds is not None and row.rounds not in (None, old.rounds):
-            was.append(counted(old.rounds, "visitor"))
-        if old.total is not None and row.total not in (None, old.total):
-            was.append(f"{old.total:,g}")
-        if old.recorded and shown != credited:
-            was.append(shown_text(credited, options))
         return Recorded(
             bucket,
             label,
@@ -155,7 +160,9 @@ class Recorder:
             row.rounds,
             row.total,
             shown_text(shown, options),
-            ", ".join(was),
+            old.rounds if row.rounds not in (None, old.rounds) else None,
+            old.total if row.total not in (None, old.total) else None,
+            shown_text(credited, options) if shown != credited and old.recorded else None,
         )
 
     def _judge(

@@ -107,8 +107,7 @@ def record(
         )
     marks = f" ({', '.join(result.marks)})" if result.marks else ""
     label = f"{result.label} {result.region}".rstrip()
-    was = f"was {result.was}" if result.was else ""
-    said = "; ".join(filter(None, (f"{result.verdict}{marks}", was, result.note)))
+    said = "; ".join(filter(None, (f"{result.verdict}{marks}", result.was, result.note)))
     print(f"{label}: {said}")
 
 
@@ -168,8 +167,7 @@ def _show_rows(result: Imported) -> None:
     for line, row in shown_rows[:_MAX_SHOWN]:
         label = f"{row.label} {row.region}".rstrip()
         numbers = ("" if each is None else f"{each:,.10g}" for each in (row.rounds, row.total))
-        was = f"was {row.was}" if row.was else ""
-        more = "; ".join(filter(None, (was, row.note or ", ".join(row.marks))))
+        more = "; ".join(filter(None, (row.was, row.note or ", ".join(row.marks))))
         table.add_row(f"{line}", label, *numbers, row.shown, row.verdict, more)
     terminal().print(table)
     if (more_rows := len(result.rows) - min(len(shown_rows), _MAX_SHOWN)) > 0:

@@ -421,6 +421,16 @@ function setUpUpload(form) {
 
 const figure = (value) => (value === null ? "" : value.toLocaleString("en"));
 
+// What a row replaces, in words.
+function was(row) {
+  const old = [
+    row.was_rounds === null ? "" : `${figure(row.was_rounds)} visitors`,
+    figure(row.was_total),
+    row.was_shown ?? "",
+  ].filter(Boolean);
+  return old.length ? `was ${old.join(", ")}` : "";
+}
+
 // A table of what each row would do; returns how many stand in the way.
 function showVerdicts(place, found, allowed) {
   const stopping = (row) =>
@@ -456,7 +466,7 @@ function showVerdicts(place, found, allowed) {
       element("td", figure(row.total)),
       element("td", row.shown, "place"),
       element("td", row.verdict, `place ${stopping(row) ? "bad" : row.verdict === "same" ? "" : "good"}`),
-      element("td", [row.was && `was ${row.was}`, row.note, ...row.marks].filter(Boolean).join("; "), "place why"),
+      element("td", [was(row), row.note, ...row.marks].filter(Boolean).join("; "), "place why"),
     );
     table.tBodies[0].append(line);
   }
