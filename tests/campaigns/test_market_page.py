@@ -62,7 +62,7 @@ def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
     effect = next(each for each in known.summary.effects if each.option == "new")
     assert old.is_status_quo
     assert old.uplift is None
-    assert (new.uplift, new.probability_best) == (effect.effect, effect.chance)
+    assert (new.uplift, new.probability_best) == pytest.approx((effect.effect, effect.chance))
     assert (new.uplift_low, new.uplift_high) == pytest.approx((effect.low95, effect.high95))
     assert old.probability_best + new.probability_best == pytest.approx(1)
     # In 30 days of all regions, with the visitors that came.
@@ -71,7 +71,7 @@ def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
     assert status.worth.low < status.worth.value < status.worth.high
     for region, each in known.summary.by_region.items():
         here = status.regions[region].options
-        assert here[1].uplift == each[1].effect
+        assert here[1].uplift == pytest.approx(each[1].effect)
         assert here[1].mean == pytest.approx(here[0].mean * (1 + here[1].uplift))
         assert sum(option.buckets for option in here) == DAYS
 

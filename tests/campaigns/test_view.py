@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from latesum.campaigns.knowledge import compare
+from latesum.campaigns.knowledge import compare, probabilities
 from latesum.campaigns.terminal_page import gain_sentence
 from latesum.campaigns.view import find_worth
 from latesum.policies import Estimate
@@ -83,13 +83,11 @@ def test_a_pin_that_has_not_begun_is_announced(new_campaign, clock):
     assert "From the next day" not in campaign.status().headline
 
 
-LEVEL = 0.95
-
-
 def compared(*rows, base=0, removed=()):
     """Options with these means and intervals, compared."""
     estimates = [Estimate(arm, *row, 1000, True) for arm, row in enumerate(rows)]
-    return compare(estimates, base, LEVEL, removed)
+    racing = [each for each in estimates if each.arm not in removed]
+    return compare(estimates, base, probabilities(racing, 0.95))
 
 
 def test_two_that_are_alike_have_half_a_chance_each():
@@ -125,10 +123,10 @@ def test_uplift_and_worth_are_against_the_status_quo():
     assert first.uplift == pytest.approx(0.25)
     assert first.uplift_low < 0.25 < first.uplift_high
     assert second.uplift is None
-    worth = find_worth(found, 1, 30_000, LEVEL)
+    worth = find_worth(found, 1, 30_000)
     assert (worth.option, worth.value) == ("a", pytest.approx(0.05 * 30_000))
     assert worth.low < worth.value < worth.high
-    assert find_worth(compared(*rows), 0, 30_000, LEVEL) is None
+    assert find_worth(compared(*rows), 0, 30_000) is None
 
 
 def test_what_is_not_known_is_not_made_up():
@@ -136,7 +134,7 @@ def test_what_is_not_known_is_not_made_up():
     found = compared(*rows)
     assert [each.probability_best for each in found] == [None, None]
     assert found[1].uplift is None
-    assert find_worth(found, 0, 30_000, LEVEL) is None
+    assert find_worth(found, 0, 30_000) is None
 
 
 @pytest.mark.parametrize(("every", "share"), [("day", 1), ("week", 1 / 7)])

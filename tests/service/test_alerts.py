@@ -66,13 +66,13 @@ def said(receiver):
     return [json.loads(body) for _, body, _ in receiver.taken]
 
 
-STALE = Finding("data stale", "alarm", "The last total came in 6 days ago.")
+STALE = Finding("learns nothing", "alarm", "No total has become usable for 6 days.")
 LONG = Finding("paused long", "warning", "It has been paused for 9 days.")
 FULL = Finding("store nearly full", "alarm", "The disk is nearly full.")
 
 
 def test_what_is_said_of_a_change():
-    well, ill = Delivered([], None, False), Delivered(["data stale"], None, False)
+    well, ill = Delivered([], None, False), Delivered(["learns nothing"], None, False)
     assert message(well, summary(), None) is None
     found = message(well, summary(health=[STALE]), None)
     assert (found["health"], found["text"], found["link"]) == ("alarm", STALE.sentence, None)
@@ -280,7 +280,7 @@ def test_check_exits_with_1_and_says_why(latesum, store, clock, monkeypatch):
     code, said, _ = latesum(*later, "check")
     assert code == 1
     assert said.startswith("daily: ")
-    assert "No one has asked" in said
+    assert "days were not asked for" in said
     assert latesum(*later, "check", "banner")[0] == 0
     found = json.loads(latesum(*later, "check", "daily", "--json")[1])
     assert found[0]["campaign"] == "daily"

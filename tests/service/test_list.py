@@ -22,7 +22,7 @@ def line(name, options=("red", "blue"), state="running", health=()):
     return Status(name, state, "", datetime.now(UTC), options=shown, health=list(health))
 
 
-ALARM = Finding("data stale", "alarm", "The last total came in 6 days ago.")
+ALARM = Finding("learns nothing", "alarm", "No total has become usable for 6 days.")
 WARNING = Finding("paused long", "warning", "It has been paused for long.")
 NOTE = Finding("weekdays", "note", "Options are compared on different days.")
 
@@ -89,7 +89,7 @@ def test_time_alone_changes_the_health_in_a_list(counted, clock):
     assert "not asked for" not in reader.get("/v1/campaigns").text
     clock.pass_by(days=5)
     assert "not asked for" in reader.get("/v1/campaigns").text
-    assert "30</b> with a warning" in reader.get("/live").text
+    assert "30</b> need attention now" in reader.get("/live").text
 
 
 @pytest.mark.parametrize("buckets", [2_500, pytest.param(10_000, marks=pytest.mark.slow)])

@@ -23,7 +23,7 @@ from latesum.campaigns.deciding import (
     final_decision,
     plays_at,
 )
-from latesum.campaigns.health import Finding, find_health, without_doubts
+from latesum.campaigns.health import Finding, find_health
 from latesum.campaigns.recording import Recorded, Recorder, check_rows, why_unknown
 from latesum.campaigns.state import CampaignState, Decision, Event, fold
 from latesum.campaigns.store import Store, Stored, Writer
@@ -452,8 +452,10 @@ class Campaign:
 
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
+        from latesum.campaigns.knowledge import leading
+
         with self._knowing() as known:
-            return known.leading()
+            return leading(known)
 
     def winner(self) -> str | None:
         """The option that can be kept; `status().why_no_winner` says why there is none yet."""
@@ -509,9 +511,7 @@ class Campaign:
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
         with self._one_reading() as state:
-            found = find_health(state, self.clock(), self.store.free_bytes())
-            sure = without_doubts(found)
-            return sure if len(sure) < len(found) and self.winner() is not None else found
+            return find_health(state, self.clock(), self.store.free_bytes())
 
 
 class _NothingIsWritten(Exception):

@@ -12,7 +12,6 @@ log gives the same decisions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,9 +36,6 @@ _NOT_WORTH_A_BUCKET = 0.1
 _CHECKPOINT_EVERY = 32
 #: What a policy is given in order: a play, or (a number alone) that an option was taken away.
 PlayOrRemoval = Play | int
-#: What a method asks for in a region: arm, purpose, rounds, reason, and the number of the block
-#: that a choice of an arm for a purpose is a part of.
-Asked = tuple[int, Purpose, int | None, str, Callable[[int, Purpose], int]]
 
 
 def observations_at(
@@ -68,30 +64,26 @@ def decide(
         reason = f"{last.option} runs to the end of the week it began."
         return {"": _go_on(state, last, "aligned", reason, now)}
     if state.config.is_market:
-        asked = _ask_market(state, bucket, now)
-    else:
-        asked = {"": _ask_policy(state, bucket, now, replay or Replay())}
-    chosen = {}
-    for region, part in state.parts.items():
-        asked_arm, purpose, rounds, reason, number = asked[region]
-        wanted: tuple[int, Source, str] = (asked_arm, "policy", reason)
-        arm, source, reason = _ordered(part, bucket) or wanted  # people come before the method
-        purpose = purpose if arm == asked_arm else "override"
-        made = shown_so(part, bucket, arm, source, reason, now)
-        chosen[region] = made._replace(purpose=purpose, rounds=rounds, number=number(arm, purpose))
-    return chosen
+        return _decide_market(state, bucket, now)
+    return {"": _decide_policy(state, bucket, now, replay or Replay())}
 
 
-def _ordered(part: CampaignState, bucket: int) -> tuple[int, Source, str] | None:
-    """What people pinned or paused in a region, with the reason; None if the method decides."""
+def _chosen(
+    part: CampaignState, bucket: int, now: datetime, arm: int, purpose: Purpose, reason: str
+) -> Decision:
+    """What a method asks for in a region; people come before the method."""
     last = part.decisions.get(bucket - 1)
     if part.pin is not None:
         option = part.config.options[part.pin.arm]
-        return part.pin.arm, "pinned", f"{option} is pinned: {part.pin.reason}"
-    if part.paused is not None and last is not None and last.arm not in part.removed:
-        where, reason = part.region or "The campaign", part.paused.body["reason"]
-        return last.arm, "paused", f"{where} is paused, so {last.option} stays: {reason}"
-    return None
+        said = f"{option} is pinned: {part.pin.reason}"
+        made = shown_so(part, bucket, part.pin.arm, "pinned", said, now)
+    elif part.paused is not None and last is not None and last.arm not in part.removed:
+        where, why = part.region or "The campaign", part.paused.body["reason"]
+        said = f"{where} is paused, so {last.option} stays: {why}"
+        made = shown_so(part, bucket, last.arm, "paused", said, now)
+    else:
+        made = shown_so(part, bucket, arm, "policy", reason, now)
+    return made._replace(purpose=purpose) if made.arm == arm else made
 
 
 def _is_aligned(state: CampaignState, last: Decision, bucket: int) -> bool:
@@ -237,19 +229,16 @@ class Replay:
         return policy
 
 
-def _ask_policy(state: CampaignState, bucket: int, now: datetime, replay: Replay) -> Asked:
+def _decide_policy(state: CampaignState, bucket: int, now: datetime, replay: Replay) -> Decision:
     plays = plays_at(state, now, bucket)
     policy = at_next_block(state, replay.after(state.config, plays), plays)
-    block = policy.ask()
-    last = plays[-1] if plays else None
-
-    def number(arm: int, purpose: Purpose) -> int:
-        # A block that goes on keeps its number; a new one has that of the bucket it begins in.
-        found = policy.number_for(arm, purpose)
-        return found if isinstance(last, Play) and last.number == found else bucket
-
+    block, last = policy.ask(), plays[-1] if plays else None
     reason = policy.explain(units_of(state.config))[-1].removeprefix("Next: ")
-    return block.arm, block.purpose, block.rounds, reason, number
+    made = _chosen(state, bucket, now, block.arm, block.purpose, reason)
+    # A block that goes on keeps its number; a new one has that of the bucket it begins in.
+    number = policy.number_for(made.arm, made.purpose)
+    goes_on = isinstance(last, Play) and last.number == number
+    return made._replace(rounds=block.rounds, number=number if goes_on else bucket)
 
 
 def at_next_block(state: CampaignState, policy: Policy, plays: list[PlayOrRemoval]) -> Policy:
@@ -293,11 +282,12 @@ def units_of(config: CampaignConfig) -> Units:
 class MarketRows(NamedTuple):
     """A campaign as a market: what was shown and came in, with the history, and its model.
 
-    Bucket 0 of the rows is the campaign's `first`, the first that was asked for; `asked` are all
-    that were, counted from there.
+    Bucket 0 of the rows is the campaign's `first`, the first that was asked for. Counted from
+    there, `following` is the bucket that comes next, and `asked` are all that were asked for.
     """
 
     rows: list[RegionRow]
+    following: int
     config: MarketConfig
     first: int
     asked: list[int]
@@ -317,7 +307,8 @@ def market_rows(state: CampaignState, now: datetime, before: int | None = None) 
             and (before is None or bucket < before)
         }
     )
-    first = asked[0] if asked else before or (state.last or 0) + 1
+    following = before or (state.last or 0) + 1
+    first = asked[0] if asked else following
     counts = config.parameters.get("amounts", "counts") == "counts"
     rows = []
     for row in [*config.history, *observations_at(state, now, before)]:
@@ -331,10 +322,10 @@ def market_rows(state: CampaignState, now: datetime, before: int | None = None) 
             total = max(total, 0.0)  # below zero by refunds or noise; the model counts sales
         rows.append(RegionRow(row.region, row.bucket - first, row.rounds, named, total))
     market = config.build_market(first, rounds_known=any(row.rounds is not None for row in rows))
-    return MarketRows(rows, market, first, [bucket - first for bucket in asked])
+    return MarketRows(rows, following - first, market, first, [each - first for each in asked])
 
 
-def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, Asked]:
+def _decide_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, Decision]:
     """What `switchback` asks for in all regions together."""
     from latesum.markets import decide as decide_market
 
@@ -343,14 +334,13 @@ def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, A
         region: [options[arm] for arm in part.removed] for region, part in state.parts.items()
     }
     choices = decide_market(
-        found.rows, bucket - found.first, found.config, barred=barred, asked=found.asked
+        found.rows, found.following, found.config, barred=barred, asked=found.asked
     )
     new = _never_shown(state, found, choices)
-    asked: dict[str, Asked] = {}
+    chosen = {}
     for region, part in state.parts.items():
-        purpose: Purpose = "learn"
         choice = choices[region]
-        last = part.decisions.get(bucket - 1)
+        purpose: Purpose = "learn"
         if region in new:
             option, reason = new[region], f"{new[region]}, because it has not been shown yet."
         else:
@@ -358,13 +348,12 @@ def _ask_market(state: CampaignState, bucket: int, now: datetime) -> dict[str, A
                 choice = choice._replace(option=_chosen_last(part, choice, bucket))
             purpose = "commit" if choice.purpose == "best" else "learn"
             option, reason = choice.option, _reason(choice, state.config, found.first)
-
-        def number(arm: int, purpose: Purpose, last: Decision | None = last) -> int:
-            goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
-            return last.number if last is not None and goes_on else bucket
-
-        asked[region] = options.index(option), purpose, None, reason, number
-    return asked
+        made = _chosen(part, bucket, now, options.index(option), purpose, reason)
+        last = part.decisions.get(bucket - 1)
+        if last is not None and (last.arm, last.purpose) == (made.arm, made.purpose):
+            made = made._replace(number=last.number)
+        chosen[region] = made
+    return chosen
 
 
 def _chosen_last(part: CampaignState, choice: RegionChoice, bucket: int) -> str:

@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
-from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
 from latesum._render import counted
@@ -22,8 +21,8 @@ HealthLevel = Literal["alarm", "warning", "note"]
 #: The levels, the worst first, and how a line begins that has one.
 _SIGNS: dict[HealthLevel, str] = {"alarm": "ALARM:", "warning": "!", "note": "Note:"}
 _LEVELS = tuple(_SIGNS)
-#: After this many buckets without a usable total, a new report, a question or a change, something
-#: may be forgotten.
+#: After this many buckets without a usable total, a question or a change, something may be
+#: forgotten.
 _MAX_SILENT = 3
 _MAX_PAUSED = 7
 #: Of the last decisions, those that are looked at for buckets that were not asked for.
@@ -95,7 +94,7 @@ def find_health(state: CampaignState, now: datetime, free_bytes: int | None) -> 
         regions: dict[Finding, list[str]] = {}
         for region, part in state.parts.items():
             known = Completeness(part, now)
-            for look in (_learning, _not_asked, _planned_end, _ordered, _data, _compared, _rounds):
+            for look in (_learning, _not_asked, _planned_end, _paused, _data, _compared, _rounds):
                 for finding in look(part, known):
                     regions.setdefault(finding, []).append(region)
         for finding, where in regions.items():
@@ -105,11 +104,6 @@ def find_health(state: CampaignState, now: datetime, free_bytes: int | None) -> 
     return sorted(found, key=lambda finding: _LEVELS.index(finding.level))
 
 
-def without_doubts(findings: list[Finding]) -> list[Finding]:
-    """The findings once a winner is named, which waits until options were seen twice."""
-    return [each for each in findings if each.code != "seen once"]
-
-
 def _market(state: CampaignState, now: datetime) -> Iterator[Finding]:
     """What the market model warns of: noisy demand, known from the history, and late options."""
     if not state.config.is_market:
@@ -117,8 +111,7 @@ def _market(state: CampaignState, now: datetime) -> Iterator[Finding]:
     from latesum.campaigns.deciding import market_rows, say_late
     from latesum.markets.summary import diagnose
 
-    found = market_rows(state, now)
-    noisy, late = diagnose(found.rows, (state.last or 0) + 1 - found.first, found.config)
+    noisy, late = diagnose(*market_rows(state, now)[:3])
     if noisy is not None:
         yield Finding("noisy demand", "warning", noisy)
     for each in late:
@@ -126,131 +119,99 @@ def _market(state: CampaignState, now: datetime) -> Iterator[Finding]:
 
 
 def _learning(state: CampaignState, known: Completeness) -> Iterator[Finding]:
-    """Nothing becomes usable; or nothing is reported at all, though what is there counts."""
-    zone = ZoneInfo(state.config.zone)
-    reports = sorted({at for bucket in state.decisions for at, _ in state.value(bucket).reports})
-    refused = [each for each in state.actions if each.kind == "import refused"]
-    refused = [each for each in refused if not reports or each.at > reports[-1]]
-    vain = ""
-    if refused:
-        tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
-        vain = (
-            f" {tried} and refused {counted(len(refused), 'time')} since then, last on "
-            f"{refused[-1].at.astimezone(zone):%Y-%m-%d}: {refused[-1].body['reason']}"
-        )
-    stopped = _learning_stopped(state, known)
-    if stopped is not None:
-        yield Finding("learns nothing", "alarm", stopped + vain, "import FILE")
-        return
-    length = state.config.buckets.length
-    if not reports:
-        return
-    silent = known.now - reports[-1]
-    if silent >= max(_MAX_SILENT * length, 2 * _usual_interval(reports)):
-        hours = silent.total_seconds() / 3600
-        ago = counted(round(hours / 24), "day") if hours >= 48 else counted(round(hours), "hour")
-        stale = (
-            f"The last total came in {ago} ago, on {reports[-1].astimezone(zone):%Y-%m-%d}: is the "
-            "import still running? Import totals, or finish the campaign."
-        )
-        yield Finding("data stale", "alarm", stale + vain, "import FILE")
+    """No total becomes usable, for `_MAX_SILENT` buckets.
 
-
-def _learning_stopped(state: CampaignState, known: Completeness) -> str | None:
-    """The alarm of a campaign that learns nothing, with what to do; None while totals come in.
-
-    It is raised when `_MAX_SILENT` buckets have ended since a total last became usable. Where
-    totals come in batches, such as a file every Monday, the usual time between two of them must
-    have passed twice as well.
+    Where totals come in batches, such as a file every Monday, the usual time between two of them
+    must have passed twice as well.
     """
     buckets = state.config.buckets
     usable = [b for b in state.decisions if known.observation(b).state == "known"]
-    batches = sorted({at for bucket in usable if (at := known.usable_at(bucket)) is not None})
-    ends = {bucket: end for bucket in state.decisions if (end := known.end(bucket)) is not None}
-    since = [bucket for bucket, end in ends.items() if not batches or end > batches[-1]]
+    times = sorted({at for bucket in usable if (at := known.usable_at(bucket)) is not None})
+    present = buckets.number(known.now)
+    since = range(buckets.number(times[-1]) if times else state.first or present, present)
     if len(since) < _MAX_SILENT:
-        return None
-    if batches and known.now - batches[-1] < 2 * _usual_interval(batches):
-        return None
-    begun = buckets.number(batches[-1]) if batches else state.first or 1
-    # Those that were not asked for included.
-    passed = max(buckets.number(known.now) - begun, len(since))
-    what = counted(passed, buckets.every)
-    said = f"no total has become usable yet, after {what}"
-    if batches:
-        said = f"no total has become usable for {what}, since {_time(state, batches[-1])}"
-    unused = [bucket for bucket in ends if bucket not in usable]
-    return " ".join([f"Nothing is being learned: {said}.", *_remedies(state, known, unused, since)])
+        return
+    between = sorted(later - earlier for earlier, later in itertools.pairwise(times))
+    if between and known.now - times[-1] < 2 * between[len(between) // 2]:
+        return
+    span = counted(len(since), buckets.every)
+    said = f"for {span}, since {_time(state, times[-1])}" if times else f"yet, after {span}"
+    sentences = [
+        f"Nothing is being learned: no total has become usable {said}.",
+        *_remedies(state, known, since),
+        *_refused_imports(state),
+    ]
+    yield Finding("learns nothing", "alarm", " ".join(sentences), "import FILE")
 
 
-def _remedies(
-    state: CampaignState, known: Completeness, unused: list[int], since: list[int]
-) -> Iterator[str]:
-    """Why totals are not usable, and what to do."""
+def _remedies(state: CampaignState, known: Completeness, since: range) -> Iterator[str]:
+    """Why totals are not usable, and what to do; `since` are the buckets without a usable one."""
     word = state.config.buckets.every
-    waiting = [bucket for bucket in unused if state.value(bucket).total is not None]
+    recorded = [b for b, v in state.values.items() if v.total is not None and known.end(b)]
+    waiting = [b for b in recorded if known.observation(b).state == "pending"]
     if waiting and known.full_age is not None:
         times = [at for bucket in waiting if (at := known.usable_at(bucket)) is not None]
         first = f"; the first will from {_time(state, min(times))} on" if times else ""
         yield (
-            f"{_are(waiting, 'total')} recorded, but one counts only when it is full, "
+            f"{_are(len(waiting), 'total')} recorded, but one counts only when it is full, "
             f"{duration_text(known.full_age)} after the end of its {word}{first}. What is recorded "
             "as final counts at once."
         )
-    none = {b: value for b in since if (value := state.value(b)).total is None}
-    missing = [bucket for bucket, value in none.items() if value.status == "missing"]
+    none = [value for b in since if (value := state.value(b)).total is None]
+    missing = sum(value.status == "missing" for value in none)
     if missing:
         yield f"{_are(missing, word)} marked as missing: if a total turns up, record it."
-    silent = len(none) - len(missing)
+    silent = len(none) - missing
     if silent and (silent >= _MAX_SILENT or silent == len(since)):
         which = "them" if silent == len(since) else f"{silent} of them"
         yield (
             f"No total was recorded for {which}: is the import still running? Bring in totals, or "
-            "send them to the service."
+            "finish the campaign."
         )
 
 
-def _usual_interval(times: list[datetime]) -> timedelta:
-    """The usual time between times that follow each other: the median, 0 if there are too few."""
-    between = sorted(later - earlier for earlier, later in itertools.pairwise(times))
-    return between[len(between) // 2] if between else timedelta(0)
+def _refused_imports(state: CampaignState) -> Iterator[str]:
+    """That files were refused since the last total came in."""
+    newest = max((at for value in state.values.values() for at, _ in value.reports), default=None)
+    refused = [each for each in state.actions if each.kind == "import refused"]
+    refused = [each for each in refused if newest is None or each.at > newest]
+    if refused:
+        tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
+        yield (
+            f"{tried} and refused {counted(len(refused), 'time')} since then, last on "
+            f"{state.config.buckets.local(refused[-1].at):%Y-%m-%d}: {refused[-1].body['reason']}"
+        )
 
 
-def _are(buckets: list[int], noun: str) -> str:
-    return f"{counted(len(buckets), noun)} {'is' if len(buckets) == 1 else 'are'}"
+def _are(number: int, noun: str) -> str:
+    return f"{counted(number, noun)} {'is' if number == 1 else 'are'}"
 
 
 def _time(state: CampaignState, at: datetime) -> str:
     """A time by the campaign's own clock."""
-    zone = state.config.zone
-    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+    return f"{state.config.buckets.local(at):%Y-%m-%d %H:%M} {state.config.zone}"
 
 
 def _not_asked(state: CampaignState, known: Completeness) -> Iterator[Finding]:
-    buckets, last, word = state.config.buckets, state.last, state.config.buckets.every
-    if last is None:
-        return
-    missed = buckets.number(known.now) - last
-    questions = [each for each in state.decisions.values() if each.source != "reported"]
+    buckets, word = state.config.buckets, state.config.buckets.every
+    decided = [each for each in state.decisions.values() if each.source != "reported"]
     # What went on before the first question could not be asked for.
-    asked = itertools.dropwhile(lambda each: each.source == "carried", questions)
-    newest = list(asked)[-_LAST_DECISIONS:]
-    carried = sum(each.source == "carried" for each in newest)
-    if missed > _MAX_SILENT:
-        shown = state.decisions[last]
-        sentence = (
-            f"No one has asked what to show since {shown.label}, {missed} {word}s ago; "
-            f"{shown.option} is taken to have gone on. If the campaign still runs, ask once in "
-            f"every {word}; otherwise finish it."
-        )
-    elif carried >= _MAX_SILENT:
-        sentence = (
-            f"{carried} of the last {len(newest)} {word}s were not asked for, so what ran is taken "
-            f"to have gone on and the policy could not choose: ask once in every {word}."
-        )
-    else:
+    asked = list(itertools.dropwhile(lambda each: each.source == "carried", decided))
+    if not asked:
         return
-    yield Finding("not asked for", "warning", sentence, "next")
+    missed = max(buckets.number(known.now) - asked[-1].bucket - 1, 0)
+    newest = [*(each.source == "carried" for each in asked), *[True] * missed][-_LAST_DECISIONS:]
+    if sum(newest) < _MAX_SILENT:
+        return
+    last = next(each for each in reversed(asked) if each.source != "carried")
+    yield Finding(
+        "not asked for",
+        "warning",
+        f"{sum(newest)} of the last {len(newest)} {word}s were not asked for (the last that was: "
+        f"{last.label}), so what ran is taken to have gone on. If the campaign still runs, ask "
+        f"once in every {word}; otherwise finish it.",
+        "next",
+    )
 
 
 def _planned_end(state: CampaignState, known: Completeness) -> Iterator[Finding]:
@@ -276,33 +237,20 @@ def _planned_end(state: CampaignState, known: Completeness) -> Iterator[Finding]
             return
 
 
-def _ordered(state: CampaignState, known: Completeness) -> Iterator[Finding]:
-    """A pause or a pin that may be forgotten."""
-    word = state.config.buckets.every
-    if state.paused is not None:
-        since, body = state.paused.sequence, state.paused.body
-        paused = sum((each.sequence or 0) > since for each in state.decisions.values())
-        if paused >= _MAX_PAUSED:
-            yield Finding(
-                "paused long",
-                "warning",
-                f"The campaign has been paused for {counted(paused, word)} (by {body['user']}: "
-                f"{body['reason']}); it learns nothing of other options meanwhile. If the reason "
-                "is gone, resume it.",
-                "resume",
-            )
-    if state.pin is None:
+def _paused(state: CampaignState, known: Completeness) -> Iterator[Finding]:
+    """A pause that may be forgotten."""
+    if state.paused is None:
         return
-    decisions = reversed(state.decisions.values())
-    pinned = len(list(itertools.takewhile(lambda each: each.source == "pinned", decisions)))
-    if pinned >= _MAX_PAUSED:
+    since, body = state.paused.sequence, state.paused.body
+    paused = sum((each.sequence or 0) > since for each in state.decisions.values())
+    if paused >= _MAX_PAUSED:
         yield Finding(
-            "pinned long",
+            "paused long",
             "warning",
-            f"{state.config.options[state.pin.arm]} has been pinned for {counted(pinned, word)}, "
-            f"and stays so for {state.pin.left} more ({state.pin.reason}). If the reason is gone, "
-            "unpin it.",
-            "unpin",
+            f"The campaign has been paused for {counted(paused, state.config.buckets.every)} (by "
+            f"{body['user']}: {body['reason']}); it learns nothing of other options meanwhile. If "
+            "the reason is gone, resume it.",
+            "resume",
         )
 
 
@@ -318,9 +266,7 @@ def _data(state: CampaignState, known: Completeness) -> Iterator[Finding]:
             "click. The policy takes them for arrivals and may find a wrong winner. Ask your "
             "source for totals by conversion time and start a new campaign with them.",
         )
-    none = timedelta(0)
-    full = known.full_age or none
-    settled = max(_LONG_AFTER, full, config.buckets.length)
+    settled = max(_LONG_AFTER, known.full_age or timedelta(0), config.buckets.length)
     reported = [
         (end, v.reports) for b, v in state.values.items() if (end := known.end(b)) and v.reports
     ]
@@ -364,16 +310,6 @@ def _compared(state: CampaignState, known: Completeness) -> Iterator[Finding]:
                 "change --parameter novelty=0.01",
             )
         return
-    visits = enumerate(zip(config.options, count_visits(state), strict=True))
-    once = [name for arm, (name, n) in visits if n == 1 and arm not in state.removed]
-    if once and len(state.decisions) > 1:
-        yield Finding(
-            "seen once",
-            "note",
-            f"{', '.join(once)} {'was' if len(once) == 1 else 'were'} shown in one period only; "
-            "what was special about that time is taken for the option. Wait for a second period "
-            "before you believe a difference.",
-        )
     if config.align is None and config.buckets.every in ("hour", "day") and state.decisions:
         yield Finding(
             "weekdays",
@@ -399,10 +335,3 @@ def _rounds(state: CampaignState, known: Completeness) -> Iterator[Finding]:
             "visitors by that; correct it, and give the horizon and the delays again with it.",
             f"change --expected-rounds {mean:.0f}",
         )
-
-
-def count_visits(state: CampaignState) -> list[int]:
-    """How many times each option was shown, a run of buckets without a break being one time."""
-    arms = [state.shown(b) for b in state.decisions if state.value(b).rounds != 0]
-    runs = [arm for arm, _ in itertools.groupby(arms)]
-    return [runs.count(arm) for arm in range(state.config.n_options)]

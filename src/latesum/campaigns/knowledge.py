@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from statistics import NormalDist
@@ -19,7 +20,6 @@ from latesum.campaigns.deciding import (
     plays_at,
     units_of,
 )
-from latesum.campaigns.health import count_visits
 from latesum.campaigns.state import CampaignState
 from latesum.policies import Estimate, Policy
 from latesum.policies.estimates import may_be_best, named_winner
@@ -54,8 +54,27 @@ class OptionView(NamedTuple):
     is_status_quo: bool = False
 
 
+class ModelView(NamedTuple):
+    """What a market model has learned besides the options."""
+
+    #: The mean delay in buckets, and what was given at the start, in words.
+    delay: float
+    given_delay: str
+    #: How much more arrives than on average, by weekday (or hour, then weekday).
+    pattern: tuple[float, ...]
+    #: How far the level walks in a bucket, and the noise besides that of counting, as shares.
+    walk: float
+    noise: float
+    #: The buckets for which an option is shown at least.
+    period: int
+
+
 class PolicyKnowledge:
     """What a policy knows now, or knew before a bucket."""
+
+    #: What only a market model has.
+    summary = model = None
+    first = 0
 
     def __init__(
         self, state: CampaignState, now: datetime, replay: Replay, before: int | None = None
@@ -76,19 +95,10 @@ class PolicyKnowledge:
             for each in self.policy.estimates(level)
         ]
 
-    def options(self, base: int, level: float, region: str | None = None) -> list[OptionView]:
-        """The options compared with each other and with the status quo."""
-        return compare(self.estimates(level), base, level, self.state.removed)
-
-    def leading(self) -> int:
-        """The option that looks best now, of those that may still be shown."""
-        state = self.state
-        rows = [each for each in self.policy.estimates() if each.arm not in state.removed]
-        known = [each for each in rows if each.mean is not None]
-        known = [each for each in known if each.active] or known
-        if not known:
-            return rows[0].arm if state.last is None else state.decisions[state.last].arm
-        return max(known, key=lambda each: each.mean or 0.0).arm
+    def chances(self, level: float, region: str | None = None) -> dict[int, float] | None:
+        """The probability of being best of each option; None unless something is known of all."""
+        racing = [each for each in self.estimates(level) if each.arm not in self.state.removed]
+        return probabilities(racing, level)
 
     def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
         """The option that can be kept, or None with why none is named yet."""
@@ -112,7 +122,7 @@ class PolicyKnowledge:
     def candidates(self, level: float) -> set[str]:
         """The options that may be the best; the others are behind."""
         estimates = self.estimates(level)
-        best = estimates[self.leading()]
+        best = estimates[leading(self)]
         return {each.name for each in estimates if each is best or may_be_best(each, best)}
 
     def sentences(
@@ -132,26 +142,37 @@ class MarketKnowledge:
 
     def __init__(self, state: CampaignState, now: datetime, before: int | None = None) -> None:
         self.state, self.config = state, state.config
-        self.rows, self.market, self.first, _ = market_rows(state, now, before)
-        self._following = (before or (state.last or 0) + 1) - self.first
+        self._rows = market_rows(state, now, before)
+        self.first = self._rows.first
 
     @cached_property
     def summary(self) -> MarketSummary:
         """What the model has found."""
         from latesum.markets import summarize
 
-        return summarize(self.rows, self._following, self.market)
+        return summarize(*self._rows[:3])
+
+    @property
+    def model(self) -> ModelView:
+        """What it has found besides the options, as a page shows it."""
+        found, period = self.summary, self._rows.config.period_length
+        pattern = tuple(found.pattern)
+        return ModelView(found.delay, self._given_delay, pattern, found.walk, found.noise, period)
+
+    @property
+    def _given_delay(self) -> str:
+        given = self._rows.config.delay
+        about = "about " if given.certainty == "guess" else ""
+        return about + span_text(given.mean, self.config.buckets.every)
 
     @cached_property
     def _winner(self) -> Winner:
         from latesum.markets import winner
 
-        return winner(self.rows, self._following, self.market)
+        return winner(*self._rows[:3])
 
-    def _effects(self, region: str | None = None) -> list[Effect]:
-        found = self.summary.effects if region is None else self.summary.by_region[region]
-        by_name = {each.option: each for each in found}
-        return [by_name[name] for name in self.config.options]
+    def _effects(self, region: str | None) -> Sequence[Effect]:
+        return self.summary.effects if region is None else self.summary.by_region[region]
 
     def estimates(self, level: float, region: str | None = None) -> list[Estimate]:
         """The means, at the mean level of what is known.
@@ -161,7 +182,7 @@ class MarketKnowledge:
         effects = self._effects(region)
         weights = dict.fromkeys(self.config.options, 0.0)
         total = 0.0
-        for row in self.rows:
+        for row in self._rows.rows:
             if row.total is None or not row.rounds or region not in (None, row.region):
                 continue
             total += row.total
@@ -180,23 +201,9 @@ class MarketKnowledge:
             estimates.append(Estimate(arm, effect.option, mean, low, high, rounds, active))
         return estimates
 
-    def options(self, base: int, level: float, region: str | None = None) -> list[OptionView]:
-        """The options compared by the model's own effects, over all regions or in one."""
-        found = []
-        for each, effect in zip(self.estimates(level, region), self._effects(region), strict=True):
-            option = _view_of(each, base)
-            if each.mean is not None:
-                option = option._replace(probability_best=effect.chance)
-            if each.mean is not None and each.arm != base:
-                option = _with_uplift(option, effect.effect, *interval(effect, level))
-            found.append(option)
-        return found
-
-    def leading(self) -> int:
-        """The option that looks best now, of those that may still be shown."""
-        effects = self._effects()
-        arms = [arm for arm in range(len(effects)) if arm not in self.state.removed]
-        return max(arms, key=lambda arm: effects[arm].effect)
+    def chances(self, level: float, region: str | None = None) -> dict[int, float]:
+        """The probability of being best of each option, over all regions or in one."""
+        return {arm: effect.chance for arm, effect in enumerate(self._effects(region))}
 
     def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
         """The option that can be kept, or None with why none is named yet."""
@@ -222,16 +229,16 @@ class MarketKnowledge:
     ) -> list[str]:
         """What was found, for people."""
         found, every, said = self.summary, self.config.buckets.every, list[str]()
-        any_total = any(row.total is not None for row in self.rows)
+        any_total = any(row.total is not None for row in self._rows.rows)
         for effect in self._effects(region) if any_total else ():
             low, high = interval(effect, level)
             text = f"{effect.effect:+.1%} ({level:.0%} interval {low:+.1%} to {high:+.1%})"
-            if effect.option == self.market.reference:
+            if effect.option == self._rows.config.reference:
                 text = "the status quo, which the others are compared with"
             said.append(f"{effect.option}: {text}; probability of being best {effect.chance:.0%}.")
         said.append(
             f"Sales come {span_text(found.delay, every)} late on average "
-            f"(given: {self.given_delay_text})."
+            f"(given: {self._given_delay})."
         )
         outliers = [each for each in found.outliers.items() if region in (None, each[0][0])]
         for (where, bucket), off in outliers[-5:]:
@@ -241,13 +248,6 @@ class MarketKnowledge:
                 f"{'above' if off > 0 else 'below'} what was expected, and counted as 3.5."
             )
         return said + list(found.warnings)
-
-    @property
-    def given_delay_text(self) -> str:
-        """The delay that was given at the start, in words."""
-        given = self.market.delay
-        about = "about " if given.certainty == "guess" else ""
-        return about + span_text(given.mean, self.config.buckets.every)
 
 
 Knowledge = PolicyKnowledge | MarketKnowledge
@@ -262,6 +262,25 @@ def knowledge_of(
     return PolicyKnowledge(state, now, replay, before)
 
 
+def leading(known: Knowledge) -> int:
+    """The option that looks best now, of those that may still be shown."""
+    state = known.state
+    allowed = [each for each in known.estimates(0.95) if each.arm not in state.removed]
+    found = [each for each in allowed if each.mean is not None]
+    if found:
+        active = [each for each in found if each.active]
+        return max(active or found, key=lambda each: each.mean or 0.0).arm
+    shown = None if state.last is None else state.decisions[state.last].arm
+    return shown if shown in [each.arm for each in allowed] else allowed[0].arm
+
+
+def count_visits(state: CampaignState) -> list[int]:
+    """How many times each option was shown, a run of buckets without a break being one time."""
+    arms = [state.shown(b) for b in state.decisions if state.value(b).rounds != 0]
+    runs = [arm for arm, _ in itertools.groupby(arms)]
+    return [runs.count(arm) for arm in range(state.config.n_options)]
+
+
 def interval(effect: Effect, level: float) -> tuple[float, float]:
     """An effect's interval of any level; it is normal on the scale of logarithms."""
     middle = math.log1p(effect.effect)
@@ -270,42 +289,39 @@ def interval(effect: Effect, level: float) -> tuple[float, float]:
     return math.expm1(middle - width), math.expm1(middle + width)
 
 
-def deviation(low: float, high: float, level: float) -> float:
-    """The standard deviation of a normal law with this interval."""
-    return (high - low) / (2 * NormalDist().inv_cdf((1 + level) / 2))
-
-
 def compare(
-    rows: list[Estimate], base: int, level: float, removed: Collection[int] = ()
+    rows: Sequence[Estimate], base: int, chances: dict[int, float] | None
 ) -> list[OptionView]:
-    """Options compared as if their estimates were normal, with that of index `base` and with each
-    other; those that were removed are no candidates for the best."""
-    chances = _probabilities([row for row in rows if row.arm not in removed], level)
+    """Options compared with that of index `base`, the status quo.
+
+    The interval of an uplift combines those of the two means side by side: its lower end lies where
+    the option brings less than estimated, or the status quo more.
+
+    Args:
+        chances: The probability of being best by arm; None if it is not known.
+    """
     quo, found = rows[base], []
     for row in rows:
-        option = _view_of(row, base)
-        if chances is not None:
+        option = OptionView(row.name, row.arm, mean=row.mean, low=row.low, high=row.high)
+        if row.mean is not None and chances is not None:
             option = option._replace(probability_best=chances.get(row.arm, 0.0))
-        if row is not quo and row.mean is not None and quo.mean is not None and quo.mean > 0:
+        if row is quo:
+            option = option._replace(is_status_quo=True)
+        elif row.mean is not None and quo.mean is not None and quo.mean > 0:
             ratio = row.mean / quo.mean
-            own, other = (deviation(each.low, each.high, level) for each in (row, quo))
-            half = NormalDist().inv_cdf((1 + level) / 2) * math.hypot(own, ratio * other) / quo.mean
-            option = _with_uplift(option, ratio - 1, ratio - 1 - half, ratio - 1 + half)
+            less = math.hypot(row.mean - row.low, ratio * (quo.high - quo.mean)) / quo.mean
+            more = math.hypot(row.high - row.mean, ratio * (quo.mean - quo.low)) / quo.mean
+            uplift = ratio - 1
+            option = option._replace(
+                uplift=uplift, uplift_low=uplift - less, uplift_high=uplift + more
+            )
         found.append(option)
     return found
 
 
-def _view_of(row: Estimate, base: int) -> OptionView:
-    option = OptionView(row.name, row.arm, is_status_quo=row.arm == base)
-    return option._replace(mean=row.mean, low=row.low, high=row.high)
-
-
-def _with_uplift(option: OptionView, uplift: float, low: float, high: float) -> OptionView:
-    return option._replace(uplift=uplift, uplift_low=low, uplift_high=high)
-
-
-def _probabilities(racing: list[Estimate], level: float) -> dict[int, float] | None:
-    """The probability of being best of each arm; None unless something is known of all."""
+def probabilities(racing: Sequence[Estimate], level: float) -> dict[int, float] | None:
+    """The probability of being best of each arm, as if the estimates were normal; None unless
+    something is known of all."""
     from scipy.special import ndtr
 
     if any(row.mean is None for row in racing):

@@ -12,20 +12,19 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from scipy.special import ndtri
-
 from latesum import _render
 from latesum._render import counted, new_table, plain
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.health import Finding, count_visits, find_health, unreadable, without_doubts
+from latesum.campaigns.health import Finding, find_health, unreadable
 from latesum.campaigns.knowledge import (
     Knowledge,
-    MarketKnowledge,
+    ModelView,
     OptionStatus,
     OptionView,
-    deviation,
+    compare,
+    count_visits,
 )
 from latesum.campaigns.rows import RecordStatus, shown_text
 from latesum.campaigns.state import CampaignState, Decision, Source
@@ -113,21 +112,6 @@ class Worth(NamedTuple):
     low: float
     high: float
     days: int
-
-
-class ModelView(NamedTuple):
-    """What a market model has learned besides the options."""
-
-    #: The mean delay in buckets, and what was given at the start, in words.
-    delay: float
-    given_delay: str
-    #: How much more arrives than on average, by weekday (or hour, then weekday).
-    pattern: tuple[float, ...]
-    #: How far the level walks in a bucket, and the noise besides that of counting, as shares.
-    walk: float
-    noise: float
-    #: The buckets for which an option is shown at least.
-    period: int
 
 
 @dataclass(frozen=True)
@@ -240,7 +224,7 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
     def options_in(region: str | None = None) -> list[OptionView]:
         return _options(known, timeline, base, winner, level, region)
 
-    options, health = options_in(), find_health(state, now, free_bytes)
+    options = options_in()
     return Status(
         name=config.name,
         state=_standing(state),
@@ -253,7 +237,7 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
         options=options,
         winner=winner,
         why_no_winner=why_not,
-        health=health if winner is None else without_doubts(health),
+        health=find_health(state, now, free_bytes),
         timeline=timeline,
         data=_data_sentence(timeline),
         gain=_gain(timeline, options),
@@ -264,7 +248,7 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
         expected_rounds=config.expected_rounds,
         status_quo=names[base],
         assumed=not has_quo,
-        worth=find_worth(options, base, _usual_rounds(config, timeline), level),
+        worth=find_worth(options, base, _usual_rounds(config, timeline)),
         regions={
             region: RegionView(
                 part.decisions[part.last],
@@ -275,33 +259,18 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
             for region, part in state.parts.items()
             if region and part.last is not None
         },
-        model=_model(known) if isinstance(known, MarketKnowledge) else None,
-    )
-
-
-def _model(known: MarketKnowledge) -> ModelView:
-    found = known.summary
-    return ModelView(
-        found.delay,
-        known.given_delay_text,
-        tuple(found.pattern),
-        found.walk,
-        found.noise,
-        known.market.period_length,
+        model=known.model,
     )
 
 
 def _timeline(known: Knowledge, now: datetime) -> list[BucketRow]:
-    outliers, origins, first = {}, {}, 0
-    if isinstance(known, MarketKnowledge):
-        outliers, origins = known.summary.outliers, known.summary.origins
-        first = known.first
-    rows = []
+    found, rows = known.summary, []
+    outliers, origins = ({}, {}) if found is None else (found.outliers, found.origins)
     for region, part in known.state.parts.items():
         completeness = Completeness(part, now)
         for bucket in part.decisions:
             row = _bucket_row(part, completeness, bucket)
-            place = region, bucket - first
+            place = region, bucket - known.first
             rows.append(row._replace(outlier=outliers.get(place), origins=origins.get(place)))
     return rows
 
@@ -346,7 +315,7 @@ def _options(
     ever = {part.shown(b) for part in known.state.parts.values() for b in part.decisions}
     candidates = known.candidates(level)
     options = []
-    for option in known.options(base, level, region):
+    for option in compare(known.estimates(level, region), base, known.chances(level, region)):
         mine = [row for row in timeline if row.arm == option.arm and region in (None, row.region)]
         status: OptionStatus = "candidate"
         if option.arm in state.removed:
@@ -377,27 +346,20 @@ def _usual_rounds(config: CampaignConfig, timeline: list[BucketRow]) -> float:
     return usual * (timedelta(days=WORTH_DAYS) / config.buckets.length)
 
 
-def find_worth(options: list[OptionView], base: int, rounds: float, level: float) -> Worth | None:
+def find_worth(options: list[OptionView], base: int, rounds: float) -> Worth | None:
     """What the leading option brings beyond the status quo in `rounds`; None if none leads.
 
-    `base` is the index of the status quo, `level` the confidence level of the interval.
+    `base` is the index of the status quo.
     """
     quo = options[base]
     rows = [row for row in options if row.mean is not None and row.status != "removed"]
-    if quo.mean is None or not rows:
+    best = max(rows, key=lambda row: row.mean or 0.0, default=quo)
+    if best.mean is None or quo.mean is None or best.mean <= quo.mean:
         return None
-    best = max(rows, key=lambda row: row.mean or 0.0)
-    if best is quo or best.mean is None or best.mean <= quo.mean:
-        return None
-    value = (best.mean - quo.mean) * rounds
-    if quo.low == quo.high and best.uplift_low is not None and best.uplift_high is not None:
-        # The status quo is the reference of a market's effects: all of the uncertainty is theirs.
-        whole = quo.mean * rounds
-        low, high = best.uplift_low * whole, best.uplift_high * whole
-    else:
-        deviations = (deviation(each.low, each.high, level) for each in (best, quo))
-        half = float(ndtri((1 + level) / 2)) * math.hypot(*deviations) * rounds
-        low, high = value - half, value + half
+    value = best.mean - quo.mean
+    less = math.hypot(best.mean - best.low, quo.high - quo.mean)
+    more = math.hypot(best.high - best.mean, quo.mean - quo.low)
+    value, low, high = (each * rounds for each in (value, value - less, value + more))
     return Worth(best.name, value, low, high, WORTH_DAYS)
 
 
