@@ -1,4 +1,4 @@
-"""Reports of real tools: read by presets and forms that the campaign remembers, and given out again."""
+"""Reports of real tools: read by forms that the campaign remembers, and given out again."""
 
 import csv
 import io
@@ -49,33 +49,21 @@ def recorded(campaign):
 
 
 BY_ARRIVAL = {"2026-03-02": (4210, 118.5), "2026-03-03": (3987, 124.0), "2026-03-04": (4102, 126.5)}
-BY_CLICK = {"2026-03-02": (4210, 130.0), "2026-03-03": (3987, 121.0), "2026-03-04": (4102, 97.0)}
+GOOGLE = FileForm(columns={"total": "Conversions (by conv. time)"})
 
 
-def test_a_report_of_google_ads(campaign):
+def test_a_report_with_two_columns_of_totals(campaign):
     with pytest.raises(
-        BadFile, match=r"row 3: .*report of Google Ads: the preset google-ads reads it"
+        BadFile,
+        match=r"row 3: the columns conversions and conversions \(by conv. time\) can all be the total",
     ):
         import_totals(campaign, EXAMPLES / "google-ads.csv")
-    result = import_totals(campaign, EXAMPLES / "google-ads.csv", FileForm(preset="google-ads"))
+    result = import_totals(campaign, EXAMPLES / "google-ads.csv", GOOGLE)
     assert recorded(campaign) == BY_ARRIVAL
     assert result.notes == (
         "Left out as totals of other rows: 7 (Total: Campaigns), 8 (Total: Account).",
     )
     assert "Conversions" in result.ignored
-
-
-def test_of_two_columns_the_one_is_taken_that_is_dated_as_the_campaign_is(new_campaign, clock):
-    campaign = started(new_campaign, clock, time_basis="decision")
-    import_totals(campaign, EXAMPLES / "google-ads.csv", FileForm(preset="google-ads"))
-    assert recorded(campaign) == BY_CLICK
-
-
-def test_totals_that_are_dated_by_the_click_are_warned_of(campaign):
-    form = FileForm(preset="meta-ads")
-    result = import_totals(campaign, EXAMPLES / "meta-ads.csv", form)
-    assert any("is dated by the click" in note for note in result.notes)
-    assert recorded(campaign) == BY_CLICK
 
 
 def test_rows_of_one_bucket_are_added_up_if_that_is_said(campaign):
@@ -133,7 +121,7 @@ def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, cloc
         "anna set how files are read (columns rounds=visits,total=orders): a file was imported so"
     )
     assert "set how files are read" in campaign.status().actions[-1]
-    import_totals(other, b"day,total\n2026-03-04,9\n", FileForm(preset="none"))
+    import_totals(other, b"day,total\n2026-03-04,9\n", FileForm())
     assert campaign.file_form() == FileForm()
     assert replay_log(campaign.config, campaign.history()) == []
 
@@ -159,16 +147,14 @@ def test_rows_that_are_for_more_than_a_bucket_are_refused(campaign, new_campaign
     with pytest.raises(
         BadFile, match="the rows are for weeks, and this campaign's buckets are days"
     ):
-        import_totals(campaign, weeks, FileForm(preset="google-ads"))
-    with pytest.raises(BadFile, match="the rows are for weeks"):
-        import_totals(campaign, b"week,total\n2026-03-02,7\n", FileForm(preset="none"))
+        import_totals(campaign, weeks)
     weekly = new_campaign("weekly", every="week", start="2026-03-02", options=("red", "blue"))
     weekly.decide()
-    assert import_totals(weekly, weeks, FileForm(preset="google-ads")).written
+    assert import_totals(weekly, weeks).written
 
 
 def test_the_table_in_every_format(campaign, tmp_path):
-    import_totals(campaign, EXAMPLES / "google-ads.csv", FileForm(preset="google-ads"))
+    import_totals(campaign, EXAMPLES / "google-ads.csv", GOOGLE)
     table = campaign.table()
     frame = narwhals.from_native(table.to_frame())
     assert frame.columns == list(table.columns)

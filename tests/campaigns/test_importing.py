@@ -96,7 +96,7 @@ def test_other_separators_and_encodings_where_unambiguous(campaign, data, total)
             "row 1",
             "date and day can all be the bucket",
         ),
-        ("date,total\n30.02.2026,1\n", "row 2, column date", "no day of the calendar"),
+        ("date,total\n30.02.2026,1\n", "row 2, column date", "write year-month-day"),
         ("date,total\n03.02.26,1\n", "row 2, column date", "set the date format"),
         ("date,total\n03/02/2026,1\n", "row 2, column date", "date format to day-first"),
         ("date,total\nsoon,1\n", "row 2, column date", "year-month-day"),

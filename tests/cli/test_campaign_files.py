@@ -29,15 +29,19 @@ def run(campaign):
     return command
 
 
-def test_a_report_is_read_by_a_preset_and_the_next_one_by_itself(run):
+BY_TIME = ["--columns", "total=Conversions (by conv. time)"]
+
+
+def test_how_a_report_is_read_is_said_once(run):
     report = str(EXAMPLES / "google-ads.csv")
-    run("import", report).refused("the preset google-ads reads it")
-    out = run("import", report, "--preset", "google-ads").done()
+    run("import", report).refused("can all be the total")
+    out = run("import", report, *BY_TIME).done()
     assert "Left out as totals of other rows: 7 (Total: Campaigns), 8 (Total: Account)." in out
-    assert "From now on files of this campaign are read so: preset google-ads." in out
-    assert "The file was read as remembered: preset google-ads." in run("import", report).done()
+    so = "columns total=Conversions (by conv. time)."
+    assert f"From now on files of this campaign are read so: {so}" in out
+    assert f"The file was read as remembered: {so}" in run("import", report).done()
     said = json.loads(run("import", report, "--json")[1])
-    assert said["form"] == {"preset": "google-ads"}
+    assert said["form"] == {"columns": {"total": "Conversions (by conv. time)"}}
     assert [row["verdict"] for row in said["rows"]] == ["same"] * 3
 
 
@@ -69,11 +73,9 @@ def test_a_campaign_may_be_set_up_with_how_its_files_are_written(run):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["import", GERMAN, "--preset", "google"], "did you mean 'google-ads'"),
         (["import", GERMAN, "--decimal", "x"], "the decimal mark is"),
         (["import", GERMAN, "--columns", "rounds"], "rounds=Clicks,total=Conversions"),
         (["import", GERMAN, "--date-format", "%d"], "a pattern with year, month and day"),
-        (["import", GERMAN, "--sheet", "One"], "only an Excel file has sheets"),
         (["buckets", "--out", "b.xyz"], "end it with .csv, .json, .parquet or .xlsx"),
         (["buckets", "--out", "no/such/b.csv"], "cannot be written"),
         (["buckets", "--out", "no/such/b.parquet"], "cannot be written"),
@@ -85,13 +87,13 @@ def test_options_that_cannot_be_are_refused(run, arguments, says):
 
 
 def test_tables_out_and_in_again(run, tmp_path):
-    run("import", str(EXAMPLES / "google-ads.csv"), "--preset", "google-ads")
+    run("import", str(EXAMPLES / "google-ads.csv"), *BY_TIME)
     out = run("buckets").done()
     table = list(csv.DictReader(out.splitlines()))
     assert [row["total"] for row in table] == ["118.5", "124.0", "126.5"]
     assert table[0]["shown"] == "'=red"
     (tmp_path / "again.csv").write_text(out, encoding="utf-8")
-    out = run("import", "again.csv", "--preset", "none", "--json").done()
+    out = run("import", "again.csv", "--columns", "", "--json").done()
     assert [row["verdict"] for row in json.loads(out)["rows"]] == ["same"] * 3
     assert run("buckets", "--out", "buckets.xlsx")[0] == 0
     rows = list(openpyxl.load_workbook(tmp_path / "buckets.xlsx").active.values)

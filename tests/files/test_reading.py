@@ -4,7 +4,6 @@ import contextlib
 import datetime
 import io
 import random
-import tracemalloc
 import zipfile
 
 import openpyxl
@@ -65,7 +64,7 @@ def test_text_of_every_kind(separator, end, encoding):
     ]
     found, table = rows((end.join(lines) + end).encode(encoding))
     assert found == [(4, ["1.2.2026", "7"])]
-    assert (table.source.line, table.unused) == (3, ("x",))
+    assert (table.line, table.unused) == (3, ("x",))
 
 
 def test_lines_that_add_up_others_are_left_out_and_named():
@@ -127,7 +126,7 @@ def test_an_excel_file_has_values():
     )
     found, table = rows(data)
     assert found == [(4, [day, 7.5])]
-    assert table.left_out == [(6, "Total")]
+    assert table.left_out == ["6 (Total)"]
 
 
 def test_sheets_that_both_fit_must_be_chosen():
@@ -142,8 +141,6 @@ def test_sheets_that_both_fit_must_be_chosen():
     assert rows(book(("One", good), ("Two", good), Two="hidden"))[0] == [(2, [1, 2])]
     with pytest.raises(InvalidInput, match="there is no sheet 'Three'; there are: About, One, Two"):
         rows(data, FileForm(sheet="Three"))
-    with pytest.raises(InvalidInput, match="only an Excel file has sheets"):
-        rows(b"day,sales\n1,2\n", FileForm(sheet="One"))
 
 
 def test_a_parquet_file_has_values(tmp_path):
@@ -173,8 +170,8 @@ def archive(**parts):
         (b"PK\x03\x04broken", "cannot be read"),
         (b"PAR1broken", "cannot be read"),
         (b"a\x00b", "not a text file"),
-        (b"x" * 500_000, "more than 10,000 characters"),
-        (b"day,sales\n" + b"x" * 2_000_000, "row 2: it has more than 1,000,000 characters"),
+        (b"x" * 500_000, "row 1: it has a cell of more than 131,072 characters"),
+        (b"day,sales\n" + b"x" * 2_000_000, "row 2: it has a cell of more than 131,072 characters"),
         (archive(content="x"), "not an Excel file"),
         (archive(workbook="x", sharedStrings=b"\0" * 50_000_000), "unpacks to 50,000,001 bytes"),
     ],
@@ -201,37 +198,6 @@ def test_folders_and_missing_files_are_refused(tmp_path):
             rows(tmp_path / path)
 
 
-@pytest.mark.parametrize(
-    ("kind", "bytes_per_row"),
-    [("csv", 2), pytest.param("xlsx", 200, marks=pytest.mark.slow), ("parquet", 20)],
-)
-def test_memory_does_not_grow_with_the_rows(tmp_path, kind, bytes_per_row):
-    """The parser of Excel's XML keeps an empty element per row; no cell is kept by any."""
-
-    def peak(count):
-        path = tmp_path / f"{count}.{kind}"
-        if kind == "csv":
-            path.write_text("day,sales\n" + "2026-03-01,7\n" * count, encoding="utf-8")
-        elif kind == "xlsx":
-            made = openpyxl.Workbook(write_only=True)
-            sheet = made.create_sheet()
-            sheet.append(["day", "sales"])
-            for _ in range(count):
-                sheet.append(["2026-03-01", 7])
-            made.save(path)
-        else:
-            path.write_bytes(parquet(day=["2026-03-01"] * count, sales=[7] * count))
-        tracemalloc.start()
-        table = open_table(path, FIELDS, ENOUGH, FileForm())
-        assert sum(1 for _ in table.rows()) == count
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
-
-    peak(1_000)  # what is loaded once
-    assert peak(12_000) - peak(2_000) <= bytes_per_row * 10_000
-
-
 #: Bytes with the marks of all kinds, and with what tables are made of.
 BYTES = st.one_of(
     st.binary(max_size=300),
@@ -251,7 +217,7 @@ BYTES = st.one_of(
 @example(b'day,total\n"')
 @example(b"day,total\n\x1f,\r")
 def test_no_bytes_raise_anything_but_a_refusal(data):
-    for form in (None, FileForm(preset="google-ads"), FileForm(decimal=",", sheet="x")):
+    for form in (None, FileForm(decimal=",", sheet="x")):
         with contextlib.suppress(InvalidInput):
             read_totals(data, form, most_rows=100)
 

@@ -99,7 +99,7 @@ def test_a_body_that_is_wrong_everywhere_is_refused_in_short(
     with Campaign.open(campaign.rpartition("/")[2], store=service.store) as opened:
         body = json.dumps({"rows": rows}).encode()
         with pytest.raises(Refused) as refused:
-            jobs.take_totals(opened, body, None, {"skip_unknown": False, "dry_run": False})
+            jobs.take_totals(opened, body, True, None, {"skip_unknown": False, "dry_run": False})
     answer = refused.value.answer()
     assert answer.status_code == 422
     assert json.loads(answer.body)["error"].startswith(says)
@@ -349,7 +349,6 @@ def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, camp
     assert (timeline[0]["rounds"], timeline[0]["total"]) == (1000, 300.5)
     for bad in (
         {"decimal": "x"},
-        {"preset": "google"},
         {"date_format": "x"},
         {"columns": "rounds"},
     ):

@@ -50,7 +50,7 @@ def import_totals(
     Args:
         campaign: Where the totals belong.
         source: The file, or what it contains.
-        form: How it is written; what it does not say is as it was for the last file.
+        form: How it is written; by default as the last file that was remembered.
         by: Who reports the totals.
         skip_unknown: As for `Campaign.record_many`, and so are `dry_run` and `how`.
         remember: Whether the next file is read as this one; otherwise as if there had been none.
@@ -60,8 +60,7 @@ def import_totals(
     try:
         totals = read_totals(
             source,
-            remembered if form is None else form.after(remembered),
-            time_basis=config.time_basis,
+            remembered if form is None else form,
             every=config.every,
             most_rows=most_rows,
             regions=bool(config.regions),

@@ -6,7 +6,7 @@ import gc
 import sys
 from pathlib import Path
 
-_FILE_OPTIONS = "--columns, --date-format, --decimal, --sheet, --preset, --add-up"
+_FILE_OPTIONS = "--columns, --date-format, --decimal, --sheet, --add-up"
 
 
 def main() -> None:

@@ -188,7 +188,7 @@ def _summary(
             said.append(f"The next file is read as before: {remembered}.")
         elif result.form != remembered:
             said.append(f"From now on files of this campaign are read so: {result.form}.")
-        elif not result.form.says_nothing:
+        elif result.form.to_json():
             said.append(f"The file was read as remembered: {result.form}.")
     elif not result.stopped:
         said.append("This was a dry run: nothing was written.")

@@ -69,9 +69,8 @@ def _new_campaign(
     --time-basis arrival --run-for "12 weeks" --late "about 2 days"
     """
     from latesum.campaigns import Campaign
-    from latesum.files import FileForm
 
-    form = take_form(given).after(FileForm())
+    form = take_form(given)
     file = given.pop("history", None)
     config = read_fields(given)
     if plan is not None:
@@ -91,7 +90,7 @@ def _new_campaign(
     }
     with opened_store() as store:
         made = Campaign.create(name=name, **config, store=store, clock=clock)
-        if not form.says_nothing:
+        if form is not None and form != made.file_form():
             made.remember_file_form(form, user=user_name(None), reason="the campaign was set up so")
         found = made.config
         formats = {int: ",", float: ",.6g"}
@@ -120,7 +119,7 @@ def _add_history(config: dict[str, Any], file: Path, form: Any) -> Any:
     from latesum.files.totals import read_history
 
     regions = bool(config.get("regions"))
-    read = read_history(file, form, time_basis=config.get("time_basis"), regions=regions)
+    read = read_history(file, form, regions=regions)
     for note in read.notes:
         print(note)
     config["history"] = [row.as_history() for row in read.rows]

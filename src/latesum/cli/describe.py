@@ -87,7 +87,7 @@ def _delays(
 _OF_FIT = {
     name: Annotated[kind | None, typer.Option(help=help)] for name, (kind, help) in _FIT.items()
 }
-_OF_FILE = {name: kind for name, kind in FILE_OPTIONS.items() if name not in ("preset", "add_up")}
+_OF_FILE = {name: kind for name, kind in FILE_OPTIONS.items() if name != "add_up"}
 delays_command = with_options(_delays, {**_OF_FIT, **_OF_FILE})
 
 

@@ -74,8 +74,8 @@ def with_options(command: Callable[..., None], more: Mapping[str, Any]) -> Calla
     return command
 
 
-def take_form(given: dict[str, Any]) -> FileForm:
-    """How a file is written, taken out of what was given."""
+def take_form(given: dict[str, Any]) -> FileForm | None:
+    """How a file is written, taken out of what was given; None if nothing was said of it."""
     from latesum.files import FileForm
 
     return FileForm.read(**{name: given.pop(name) for name in FILE_OPTIONS if name in given})

@@ -87,15 +87,14 @@ def _plan_campaign(
     Example: latesum plan --options 3 --rate 3% --lift 15% --traffic "6000 per day" --late "2 days"
     --run-for "10 weeks"
     """
-    from latesum.files import FileForm
     from latesum.planning import plan
 
     for path in out or []:
         _check_writable(path)
-    form = take_form(given).after(FileForm())
+    form = take_form(given)
     words = {name: value for name, value in given.items() if value not in (None, False)}
     words |= {"options": options, "lift": lift, "late": late, "run_for": run_for}
-    if not form.says_nothing:
+    if form is not None:
         words["form"] = form
     with working(worker_count(workers), None) as runs:
         runs["announce"] = None

@@ -5,6 +5,7 @@ A refusal is an `InvalidInput`, without its place, which is added where the rows
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import math
@@ -19,8 +20,6 @@ from latesum._checks import shortened
 from latesum.errors import InvalidInput
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
 
-#: Of a date that may be either.
-EITHER_FIRST = "either"
 #: What a file may hold in a cell: text in CSV, values in Excel and Parquet files.
 Cell = Any
 #: How programs write that there is no value. Google Ads writes " --".
@@ -30,20 +29,15 @@ _SPACES = " '\u00a0\u2009\u202f\u2019"
 _PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _TWO_WAYS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 _ISO_LIKE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
-_IN_PARTS = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9])(.*)", re.DOTALL)
-_YEAR_FIRST = re.compile(r"([0-9]{4})[./]([0-9]{1,2})[./]([0-9]{1,2})(?![0-9])(.*)", re.DOTALL)
+#: A day, and a time of day behind it.
+_WITH_TIME = re.compile(r"(.*?)(?:[ ,T\t]+([0-9]{1,2}(?::.*)?))?", re.DOTALL)
+_WITHOUT_MARKS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}(?![0-9])")
-_WITHOUT_MARKS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})()")
-_NAMED_MONTH = re.compile(
-    r"(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>[0-9]{1,2})|"
-    r"(?P<day2>[0-9]{1,2})[ -](?P<month2>[A-Za-z]{3,9})\.?)"
-    r",?[ -](?P<year>[0-9]{4})(?![0-9])(?P<rest>.*)",
-    re.DOTALL,
-)
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
-    *("october", "november", "december"),
-)
+#: Days that can be read in one way; months in words have no marks any more.
+_NUMBERED = ("%d.%m.%Y", "%Y/%m/%d", "%Y.%m.%d")
+_NAMED = ("%b %d %Y", "%B %d %Y", "%d %b %Y", "%d %B %Y")
+#: Days in which either number may be the month.
+_IN_ORDER = {DAY_FIRST: ("%d/%m/%Y", "%d-%m-%Y"), MONTH_FIRST: ("%m/%d/%Y", "%m-%d-%Y")}
 #: A text that a spreadsheet would take for a formula, with any apostrophes in front of it.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -191,32 +185,29 @@ def day_text(cell: Cell, form: FileForm) -> str:
             raise InvalidInput(f"{shortened(str(cell))!r} is neither a date nor a number.")
         plain = _plain_number(cell)
         return f"{plain:.0f}" if plain.is_integer() else str(plain)
-    text = cell.strip()
-    if form.date_format not in (None, DAY_FIRST, MONTH_FIRST):
-        return _by_pattern(text, str(form.date_format))
+    return _day_text(cell.strip(), form.date_format)
+
+
+def _day_text(text: str, date_format: str | None) -> str:
+    if date_format not in (None, DAY_FIRST, MONTH_FIRST):
+        return _by_pattern(text, str(date_format))
     if _ISO_LIKE.match(text):
         return text
-    if found := _WITHOUT_MARKS.fullmatch(text) or _YEAR_FIRST.fullmatch(text):
-        return _checked_day(text, *found.groups())
-    if found := _IN_PARTS.fullmatch(text):
-        first, mark, second, year, rest = found.groups()
-        day_first = _day_comes_first(text, mark, form)
-        day, month = (first, second) if day_first else (second, first)
-        if int(month) > 12 >= int(day) and form.date_format is not None and mark != ".":
-            raise InvalidInput(
-                f"{shortened(text)!r} is no day of the calendar if it is read as "
-                f"{form.date_format}; set the date format to "
-                f"{MONTH_FIRST if day_first else DAY_FIRST} if it is that."
-            )
-        return _checked_day(text, year, month, day, rest)
-    if found := _NAMED_MONTH.fullmatch(text):
-        month_name = (found["month"] or found["month2"]).lower()
-        numbers = [n for n, name in enumerate(_MONTHS, 1) if name.startswith(month_name)]
-        if month_name == "sept":
-            numbers = [9]
-        if len(numbers) == 1:
-            day = found["day"] or found["day2"]
-            return _checked_day(text, found["year"], str(numbers[0]), day, found["rest"])
+    day, time = _day_and_time(text)
+    readings = _in_either_order(day)
+    if date_format is None and len(set(readings.values())) > 1:
+        raise InvalidInput(
+            f"{shortened(text)!r} can be read in two ways; set the date format to {DAY_FIRST} or "
+            f"{MONTH_FIRST}."
+        )
+    if readings and date_format not in (None, *readings):
+        raise InvalidInput(
+            f"{shortened(text)!r} is no day of the calendar if it is read as {date_format}; set "
+            f"the date format to {next(iter(readings))} if it is that."
+        )
+    found = readings.get(str(date_format)) or next(iter(readings.values()), None) or _one_day(day)
+    if found is not None:
+        return f"{found} {time}".rstrip()
     if _SHORT_YEAR.match(text):
         raise InvalidInput(
             f"{shortened(text)!r} has a year of two digits; set the date format, such as "
@@ -225,59 +216,48 @@ def day_text(cell: Cell, form: FileForm) -> str:
     return text
 
 
-def day_order(cell: Cell) -> str | None:
-    """The order of a date with slashes or dashes: "day-first", "month-first" or "either".
+def _day_and_time(text: str) -> tuple[str, str]:
+    parts = _WITH_TIME.fullmatch(text)
+    return (text, "") if parts is None else (parts[1], parts[2] or "")
 
-    None for others: with dots the day always comes first.
 
-    >>> [day_order(cell) for cell in ("31/10/2026", "10/31/2026", "10/11/2026", "10.11.2026")]
-    ['day-first', 'month-first', 'either', None]
-    """
-    found = _IN_PARTS.fullmatch(cell.strip()) if isinstance(cell, str) else None
-    if found is None or found[2] == "." or found[1] == found[3]:
-        return None
-    if int(found[1]) > 12:
-        return DAY_FIRST
-    return MONTH_FIRST if int(found[3]) > 12 else EITHER_FIRST
+@functools.lru_cache(maxsize=10_000)  # a file has the same days often
+def _in_either_order(day: str) -> dict[str, str]:
+    """A day of three numbers with slashes or dashes, by the order in which it can be read."""
+    found = {order: _first_day(day, patterns) for order, patterns in _IN_ORDER.items()}
+    return {order: each for order, each in found.items() if each is not None}
+
+
+@functools.lru_cache(maxsize=10_000)
+def _one_day(text: str) -> str | None:
+    """A day that can be read in one way."""
+    plain = _WITHOUT_MARKS.sub(r"\1/\2/\3", text) if _WITHOUT_MARKS.fullmatch(text) else text
+    words = re.sub(r"(?i)\bsept\b", "Sep", re.sub(r"[.,\s-]+", " ", text))
+    return _first_day(plain, _NUMBERED) or _first_day(words, _NAMED)
+
+
+def _first_day(text: str, patterns: Iterable[str]) -> str | None:
+    for pattern in patterns:
+        with contextlib.suppress(ValueError):
+            return datetime.datetime.strptime(text, pattern).date().isoformat()
+    return None
 
 
 def settled(form: FileForm, cells: Iterable[tuple[int, Cell]]) -> FileForm:
     """The form with the order of day and month that numbered dates show, where one shows it."""
     if form.date_format is not None:
         return form
-    orders: dict[str, int] = {}  # the first row that shows each
+    shown: dict[str, int] = {}  # the first row that shows each order
     for line, cell in cells:
-        if (order := day_order(cell)) in (DAY_FIRST, MONTH_FIRST):
-            orders.setdefault(str(order), line)
-    if len(orders) > 1:
+        orders = _in_either_order(_day_and_time(cell.strip())[0]) if isinstance(cell, str) else {}
+        if len(orders) == 1:
+            shown.setdefault(next(iter(orders)), line)
+    if len(shown) > 1:
         raise InvalidInput(
-            f"row {orders[DAY_FIRST]} has the day first and row {orders[MONTH_FIRST]} the month; "
+            f"row {shown[DAY_FIRST]} has the day first and row {shown[MONTH_FIRST]} the month; "
             "write all dates in the same way."
         )
-    return replace(form, date_format=next(iter(orders), None))
-
-
-def _day_comes_first(text: str, mark: str, form: FileForm) -> bool:
-    if mark == ".":
-        return True
-    if form.date_format is not None:
-        return form.date_format == DAY_FIRST
-    order = day_order(text)
-    if order != EITHER_FIRST:
-        return order == DAY_FIRST
-    raise InvalidInput(
-        f"{shortened(text)!r} can be read in two ways; set the date format to {DAY_FIRST} or "
-        f"{MONTH_FIRST}."
-    )
-
-
-def _checked_day(text: str, year: str, month: str, day: str, rest: str) -> str:
-    try:
-        found = datetime.date(int(year), int(month), int(day)).isoformat()
-    except ValueError:
-        raise InvalidInput(f"{shortened(text)!r} is no day of the calendar.") from None
-    rest = rest.strip(" ,T\t")
-    return f"{found} {rest}" if rest else found
+    return replace(form, date_format=next(iter(shown), None))
 
 
 def _by_pattern(text: str, pattern: str) -> str:

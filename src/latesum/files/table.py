@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from latesum._checks import known_name, shortened
 from latesum.errors import MAX_PROBLEMS, BadFile
 from latesum.files.cells import Cell, is_empty
-from latesum.files.form import PRESETS, Dated, FileForm, Preset
-from latesum.files.sources import MAX_COLUMNS, NumberedRow, Rows, open_rows, too_wide
+from latesum.files.form import FileForm
+from latesum.files.sources import MAX_COLUMNS, NumberedRow, open_rows
 
 #: How lines begin that add up others: in exports of English, German, French and Spanish tools.
 _TOTAL = re.compile(
@@ -32,21 +31,20 @@ class FileTable:
     named in `left_out`, rows of another width are in `problems`.
     """
 
-    source: Rows
+    #: The line with the names of the columns, and the names as they are written.
+    line: int
+    names: list[str]
     #: The place of the column of each field that there is, and of the one that a row is about.
     places: dict[str, int]
     key: int | None
     form: FileForm
-    preset: Preset | None
+    #: Between the cells of a text file.
+    separator: str | None
+    _cells: Iterator[NumberedRow]
     #: The first lines that were left out, and how many there were.
-    left_out: list[tuple[int, str]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     left_out_count: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
-
-    @functools.cached_property
-    def names(self) -> list[str]:
-        """The names of the columns as they are written."""
-        return [name.strip() for name in self.source.names]
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -55,22 +53,12 @@ class FileTable:
         return tuple(n for place, n in enumerate(self.names) if place not in used and n)
 
     @property
-    def dated(self) -> Dated | None:
-        """By what the totals are dated, where a preset says so."""
-        if self.preset is None or "total" not in self.places or "total" in self.form.columns:
-            return None
-        chosen = self.column("total").lower()
-        names = [name for name in self.preset.columns["total"] if name.lower() == chosen]
-        return self.preset.dated(names[0]) if names else None
-
-    @property
     def left_out_sentence(self) -> str | None:
         """Which lines were left out, for people."""
         if not self.left_out:
             return None
-        named = ", ".join(f"{line} ({what})" for line, what in self.left_out)
         more = self.left_out_count - len(self.left_out)
-        return f"Left out as totals of other rows: {named}" + (
+        return f"Left out as totals of other rows: {', '.join(self.left_out)}" + (
             f", and {more:,} more." if more > 0 else "."
         )
 
@@ -78,19 +66,19 @@ class FileTable:
         """How the column of a field is called in the file."""
         return self.names[self.places[name]] if name in self.places else name
 
-    def refused(self, what: str, more: str = "") -> BadFile:
+    def refused(self, what: str) -> BadFile:
         """The columns cannot be used; the message names those that are there."""
-        there = f"The columns are: {shown_names(self.source.names)}.{more}"
-        return BadFile([in_row(self.source.line, f"{what} {there}")])
+        there = ", ".join(shortened(name) or "(no name)" for name in self.names)
+        return BadFile([in_row(self.line, f"{what} The columns are: {there}.")])
 
     def rows(self) -> Iterator[NumberedRow]:
         """The rows with as many cells as there are columns."""
-        width = len(self.source.names)
-        for line, cells in self.source.rows:
+        width = len(self.names)
+        for line, cells in self._cells:
             if self._is_blank(cells) or self._is_total(line, cells):
                 continue
             if len(cells) != width:
-                if self.source.separator is None:
+                if self.separator is None:
                     cells = (cells + [None] * width)[:width]
                 elif len(cells) > width and not any(cells[width:]):
                     cells = cells[:width]
@@ -104,7 +92,7 @@ class FileTable:
     def _is_blank(self, cells: list[Cell]) -> bool:
         if not any(cells):
             # In other files than text a zero is something.
-            return self.source.separator is not None or all(cell in (None, "") for cell in cells)
+            return self.separator is not None or all(cell in (None, "") for cell in cells)
         if len(cells) > MAX_COLUMNS + 1:
             return False
         return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells)
@@ -112,21 +100,14 @@ class FileTable:
     def _is_total(self, line: int, cells: list[Cell]) -> bool:
         if self.key is None:
             return False
-        key = cells[self.key] if self.key < len(cells) else None
-        if key is not None and not isinstance(key, str):
-            return False
-        if not is_empty(key):
-            what = key if key and _TOTAL.match(key) else None
-        else:
-            first = next((cell for cell in cells[: MAX_COLUMNS + 1] if not is_empty(cell)), None)
-            what = first if isinstance(first, str) and _TOTAL.match(first) else None
-            if what is None and self.preset is not None:
-                what = "without a day"
-        if what is None:
+        what = cells[self.key] if self.key < len(cells) else None
+        if is_empty(what):
+            what = next((cell for cell in cells[: MAX_COLUMNS + 1] if not is_empty(cell)), None)
+        if not isinstance(what, str) or not _TOTAL.match(what):
             return False
         self.left_out_count += 1
         if len(self.left_out) < _MAX_NAMED:
-            self.left_out.append((line, shortened(what.strip(), 30)))
+            self.left_out.append(f"{line} ({shortened(what.strip(), 30)})")
         return True
 
 
@@ -135,7 +116,6 @@ def open_table(
     fields: Mapping[str, tuple[str, ...]],
     enough: Sequence[tuple[str, ...]],
     form: FileForm,
-    prefer: Dated | None = None,
 ) -> FileTable:
     """Open a file and find out which of its columns is what.
 
@@ -145,7 +125,6 @@ def open_table(
         enough: Fields of which a line that names the columns has all of one tuple. The first of
             the tuple says what a row is about: without it a row is no row.
         form: How the file is written.
-        prefer: By what totals should be dated, where a preset has columns of both kinds.
 
     >>> table = open_table(
     ...     b"A report\\nDay;Sales\\n1.2.2026;7\\nTotal;7\\n",
@@ -155,37 +134,36 @@ def open_table(
     """
     for name in form.columns:
         known_name(name, fields, "field of such a file")
-    preset = None if form.preset is None else PRESETS[known_name(form.preset, PRESETS, "preset")]
-    if preset is not None and form.decimal is None:
-        form = replace(form, decimal=".")
-    given = {name: column.strip().lower() for name, column in form.columns.items()}
-    wanted = {name: list(usual) for name, usual in fields.items()}
-    if preset is not None:
-        known: dict[str, Sequence[str]] = dict(preset.columns)
-        if prefer is not None:
-            known["total"] = sorted(known["total"], key=lambda each: preset.dated(each) != prefer)
-        wanted |= {name: [*map(str.lower, known[name]), *wanted[name]] for name in known}
-    wanted |= {name: [column] for name, column in given.items()}
+    given = {name: column.lower() for name, column in form.columns.items()}
+    wanted = {**fields, **{name: (column,) for name, column in given.items()}}
 
     def is_names(cells: list[str]) -> bool:
         found = _places(wanted, given, cells)
         return any(found.keys() >= set(needed) for needed in enough)
 
-    rows = open_rows(source, is_names, form.sheet, decimal_commas=form.decimal == ",")
-    if len(rows.names) > MAX_COLUMNS:
-        raise too_wide(f"it names {len(rows.names):,} columns", rows.line)
-    lowered = [name.strip().lower() for name in rows.names]
+    commas = form.decimal == ","
+    separator, rows = open_rows(source, is_names, form.sheet, decimal_commas=commas)
+    line, cells = next(rows)
+    while cells and cells[-1] is None:  # to the right of an Excel table
+        cells.pop()
+    if len(cells) > MAX_COLUMNS:
+        what = (
+            f"it names {len(cells):,} columns, and a file of totals has at most {MAX_COLUMNS} "
+            "columns; keep those of the bucket, rounds, total, status and shown."
+        )
+        raise BadFile([in_row(line, what)])
+    names = ["" if cell is None else str(cell).strip() for cell in cells]
+    lowered = [name.lower() for name in names]
     places = _places(wanted, given, lowered)
-    keys = [needed[0] for needed in enough]
-    key = next((places[name] for name in keys if name in places), None)
-    table = FileTable(rows, places, key, form, preset)
+    key = next((places[needed[0]] for needed in enough if needed[0] in places), None)
+    table = FileTable(line, names, places, key, form, separator, rows)
     for name, column in given.items():
         if column not in lowered:
             raise table.refused(f"there is no column {shortened(column)!r} for {name}.")
     for place in places.values():
         if lowered.count(lowered[place]) > 1:
             what = f"the column {lowered[place]} is there twice; remove one."
-            raise BadFile([in_row(rows.line, what)])
+            raise BadFile([in_row(line, what)])
     return table
 
 
@@ -204,18 +182,6 @@ def _places(
     return found
 
 
-def preset_hint(names: list[str]) -> str:
-    """A sentence that names the preset which knows these columns; names are without capitals.
-
-    >>> preset_hint(["day", "clicks", "conversions"])
-    ' It looks like a report of Google Ads: the preset google-ads reads it.'
-    """
-    for name, preset in PRESETS.items():
-        if all(any(c.lower() in names for c in columns) for columns in preset.columns.values()):
-            return f" It looks like a report of {preset.title}: the preset {name} reads it."
-    return ""
-
-
 def in_row(line: int, what: str, column: str | None = None) -> str:
     """What is wrong in a row of a file.
 
@@ -224,11 +190,6 @@ def in_row(line: int, what: str, column: str | None = None) -> str:
     """
     where = f"row {line}" + ("" if column is None else f", column {column}")
     return f"{where}: {what}"
-
-
-def shown_names(names: list[str]) -> str:
-    """The names of columns for a message."""
-    return ", ".join(shortened(name.strip()) or "(no name)" for name in names)
 
 
 def _wrong_width(cells: int, columns: int) -> str:

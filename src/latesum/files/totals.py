@@ -1,7 +1,7 @@
 """Files of totals: the one reader for imports, for histories, and for plans from a history.
 
-A line names the columns (`NAMES`), or the caller does (`FileForm.columns`, a preset). Other columns
-are ignored and named. What can be read in one way is accepted, the rest is refused with a remedy.
+A line names the columns (`NAMES`), or the caller does (`FileForm.columns`). Other columns are
+ignored and named. What can be read in one way is accepted, the rest is refused with a remedy.
 
 A file may come from anyone who has a token, so the cost of reading is linear in its length: cells
 of other columns are not looked at, and a table that is too wide is refused before it is split into
@@ -19,8 +19,8 @@ from latesum._checks import InvalidInput, shortened
 from latesum._render import counted
 from latesum.errors import MAX_PROBLEMS, BadFile
 from latesum.files.cells import Cell, day_text, is_empty, number, settled, unguarded
-from latesum.files.form import PRESETS, Dated, FileForm
-from latesum.files.table import FileTable, in_row, open_table, preset_hint
+from latesum.files.form import FileForm
+from latesum.files.table import FileTable, in_row, open_table
 
 #: In characters, of a cell that is used.
 _MAX_CELL = 1_000
@@ -28,15 +28,10 @@ _MAX_CELL = 1_000
 #: totals is taken whatever else is there; of the others there may be one.
 NAMES = {
     "bucket": ("bucket", "date", "day", "hour", "week", "time"),
-    "rounds": ("rounds", "visitors", "visits", "sessions", "users", "clicks"),
+    "rounds": ("rounds", "visitors", "visits", "sessions", "users", "clicks", "link clicks"),
     "total": (
-        "total",
-        "sales",
-        "orders",
-        "conversions",
-        "purchases",
-        "transactions",
-        "revenue",
+        *("total", "sales", "orders", "conversions", "purchases", "transactions", "revenue"),
+        "conversions (by conv. time)",  # of Google Ads, beside those by the time of the click
     ),
     "status": ("status",),
     "shown": ("shown",),
@@ -81,7 +76,7 @@ class Totals:
     columns: dict[str, str]
     #: Columns that mean nothing to us, as they are written.
     ignored: tuple[str, ...]
-    #: What people should know: lines that were left out, a column that is dated otherwise.
+    #: What people should know: lines that were left out.
     notes: tuple[str, ...]
     #: How the file is written: what was given, and how its dates showed to be written.
     form: FileForm
@@ -96,7 +91,6 @@ def read_totals(
     source: Path | bytes,
     form: FileForm | None = None,
     *,
-    time_basis: Dated | None = None,
     every: str | None = None,
     most_rows: int | None = None,
     regions: bool | None = False,
@@ -106,7 +100,6 @@ def read_totals(
     Args:
         source: The file, or its content.
         form: How the file is written, where that cannot be seen.
-        time_basis: By what the totals should be dated; presets know by what theirs are.
         every: What a bucket is: a row that is for more than one is refused.
         most_rows: A file of more rows is refused; without it there is no limit.
         regions: Whether a column says which region a row is of; None where one may.
@@ -114,12 +107,11 @@ def read_totals(
     >>> read_totals(b"date;visitors;orders\\n1.3.2026;5000;1512,5\\n").rows[0][:3]
     ('2026-03-01', 5000, 1512.5)
     """
-    form = form or FileForm()
     fields = NAMES
     if regions is False:
         fields = {name: names for name, names in NAMES.items() if name != "region"}
-    table = open_table(source, fields, _ENOUGH, form, time_basis)
-    _check_columns(table, time_basis, every)
+    table = open_table(source, fields, _ENOUGH, form or FileForm())
+    _check_columns(table, every)
     if regions and "region" not in table.places:
         raise table.refused(
             "no column says which region a row is of, and this campaign has regions; name one "
@@ -136,7 +128,6 @@ def read_totals(
         table.form = settled(table.form, ((line, used["bucket"]) for line, used in read))
     except InvalidInput as refused:
         raise BadFile([f"column {table.column('bucket')}: {refused}"]) from None
-    form = replace(form, date_format=table.form.date_format)
     rows, problems = list[Row](), table.problems
     for line, used in read:
         if len(problems) >= MAX_PROBLEMS:
@@ -146,21 +137,14 @@ def read_totals(
         except InvalidInput as bad:
             problems.append((line, in_row(line, str(bad), bad.field)))
     columns = {field: table.column(field) for field in table.places}
-    notes = [] if table.left_out_sentence is None else [table.left_out_sentence]
-    if time_basis == "arrival" and table.dated == "decision":
-        notes.append(
-            f"{table.column('total')} is dated by the click, and this campaign's totals should be "
-            "dated by arrival: young days look worse than they are. Export a column by conversion "
-            "time, or use a campaign whose time basis is decision."
-        )
-    return Totals(rows, sorted(problems), columns, table.unused, tuple(notes), form)
+    notes = () if table.left_out_sentence is None else (table.left_out_sentence,)
+    return Totals(rows, sorted(problems), columns, table.unused, notes, table.form)
 
 
 def read_history(
     source: Path | bytes,
     form: FileForm | None = None,
     *,
-    time_basis: Dated | None = None,
     regions: bool | None = None,
     most_rows: int | None = None,
 ) -> Totals:
@@ -173,9 +157,7 @@ def read_history(
     >>> found.regions, found.rows[0].total
     (['north', 'south'], 31.0)
     """
-    found = read_totals(
-        source, form, time_basis=time_basis, regions=regions or None, most_rows=most_rows
-    )
+    found = read_totals(source, form, regions=regions or None, most_rows=most_rows)
     if found.problems:
         raise BadFile([sentence for _, sentence in found.problems])
     if all(row.total is None for row in found.rows):
@@ -218,50 +200,32 @@ def added_rows(one: Row, other: Row, label: str) -> Row:
     )
 
 
-def _check_columns(table: FileTable, time_basis: Dated | None, every: str | None) -> None:
-    lowered = [name.lower() for name in table.names]
-    looks = "" if table.form.preset else preset_hint(lowered)
-    given, preset = table.form.columns, table.form.preset
+def _check_columns(table: FileTable, every: str | None) -> None:
     if "bucket" not in table.places:
         raise table.refused(
             "no column says which bucket a row is for; name one of them 'bucket' or 'date', or "
-            "set columns to bucket=NAME.",
-            looks,
+            "set columns to bucket=NAME."
         )
     if not any(name in table.places for name in _FIELDS):
-        remedy = "; rename yours, or"
-        if preset is not None:
-            remedy = f", nor one that a report of {PRESETS[preset].title} has;"
         raise table.refused(
-            f"there is neither a column 'rounds' nor a column 'total'{remedy} set columns to "
-            "rounds=NAME,total=NAME.",
-            looks,
+            "there is neither a column 'rounds' nor a column 'total'; rename yours, or set columns "
+            "to rounds=NAME,total=NAME."
         )
-    name = table.column("bucket")
+    given, name = table.form.columns, table.column("bucket")
     if name.lower() == "week" and every in ("hour", "day") and "bucket" not in given:
         # It would set the total of a week for its first day.
         what = (
             f"the rows are for weeks, and this campaign's buckets are {every}s; export them by "
             f"{every}, or set columns to bucket={name} if the rows are for {every}s."
         )
-        raise BadFile([in_row(table.source.line, what)])
-    if preset is not None:
-        return
+        raise BadFile([in_row(table.line, what)])
     for field in table.places.keys() - given.keys():
-        found = [name for name in lowered if name in NAMES[field]]
+        found = [name for name in map(str.lower, table.names) if name in NAMES[field]]
         if len(found) > 1 and not (field != "bucket" and field in found):
             raise table.refused(
                 f"the columns {' and '.join(found)} can all be the {field}; name one of them "
-                f"'{field}', or set columns to {field}=NAME.",
-                looks,
+                f"'{field}', or set columns to {field}=NAME."
             )
-    if looks and time_basis is not None and "total" not in given:
-        # Its totals may be dated by the click, and only the preset knows.
-        what = (
-            "by its columns this may be the report of an advertising tool, which dates totals in "
-            f"its own way.{looks} If it is none, set columns to total={table.column('total')}."
-        )
-        raise BadFile([in_row(table.source.line, what)])
 
 
 def _row(table: FileTable, line: int, cells: dict[str, Cell]) -> Row:
@@ -290,7 +254,7 @@ def _value(table: FileTable, field: str, cell: Cell) -> str | float | None:
         return None
     if field == "bucket":
         return day_text(cell, table.form)
-    amount = number(cell, table.form, table.source.separator, whole=field == "rounds")
+    amount = number(cell, table.form, table.separator, whole=field == "rounds")
     if field == "total":
         return amount
     if amount < 0 or not amount.is_integer():

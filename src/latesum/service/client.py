@@ -161,7 +161,7 @@ class Client:
         Args:
             campaign: The campaign.
             rows: A CSV, Excel or Parquet file, or rows with `bucket`, `rounds`, `total`, ...
-            how: What the service takes beside them, such as `dry_run=True`, `preset="google-ads"`
+            how: What the service takes beside them, such as `dry_run=True`, `decimal=","`
                 or `columns="rounds=Clicks,total=Conversions"`.
         """
         body: dict[str, Any]

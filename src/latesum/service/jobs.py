@@ -139,12 +139,14 @@ def _totals(given: Given, body: bytes) -> Response:
         Campaign.open(given["campaign"], store=store, clock=lambda: now) as campaign,
     ):
         form = None if form is None else FileForm(**form)
-        return take_totals(campaign, body, form, given["how"])
+        return take_totals(campaign, body, given["is_json"], form, given["how"])
 
 
-def take_totals(campaign: Campaign, body: bytes, form: FileForm | None, how: Given) -> Response:
-    """Record a file, or rows in JSON (`form` is None), with a verdict for each row."""
-    if form is None:
+def take_totals(
+    campaign: Campaign, body: bytes, is_json: bool, form: FileForm | None, how: Given
+) -> Response:
+    """Record a file, or rows in JSON, with a verdict for each row."""
+    if is_json:
         found = _import_rows(campaign, body, how)
     else:
         found = import_totals(campaign, body, form, most_rows=MAX_ROWS, **how)

@@ -124,8 +124,8 @@ def read_columns(source: Source, form: FileForm | None = None) -> Columns:
     if form is not None and form.add_up:
         raise InvalidInput("rows of delays are not added up; leave add_up out.")
     if isinstance(source, str | Path):
-        return _read_file(Path(source), (form or FileForm()).after(FileForm()))
-    if form is not None and not form.says_nothing:
+        return _read_file(Path(source), form or FileForm())
+    if form is not None:
         raise InvalidInput("the form is that of a file, and there is no file; leave the form out.")
     if isinstance(source, Mapping):
         values = {str(name).lower(): list(each) for name, each in source.items()}
@@ -154,8 +154,8 @@ def _read_file(path: Path, form: FileForm) -> Columns:
     except InvalidInput as refused:
         raise InvalidInput(f"{path}: {refused}") from None
     columns = [[row[index] for _, row in rows] for index in range(len(table.names))]
-    values = dict(zip((name.strip().lower() for name in table.names), columns, strict=True))
+    values = dict(zip((name.lower() for name in table.names), columns, strict=True))
     for name, index in table.places.items():
         values.setdefault(name, columns[index])
-    lines, separator = [line for line, _ in rows], table.source.separator
+    lines, separator = [line for line, _ in rows], table.separator
     return Columns(values, str(path), form, separator, lines, table.left_out_sentence)

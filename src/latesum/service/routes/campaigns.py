@@ -255,12 +255,12 @@ _said: dict[str, Any] = {
 Said: Any = create_model("FileForm", **_said)
 
 
-async def file_form(said: Annotated[Said, Query()]) -> FileForm:
-    """How a file is written; what is not said is as it was for the campaign's last file."""
+async def file_form(said: Annotated[Said, Query()]) -> FileForm | None:
+    """How a file is written; if nothing is said, as the campaign's last file."""
     return FileForm.read(**said.model_dump())
 
 
-Form = Annotated[FileForm, Depends(file_form)]
+Form = Annotated[FileForm | None, Depends(file_form)]
 
 
 async def read_body(request: Request, *kinds: str) -> tuple[str, bytes]:
@@ -307,7 +307,7 @@ async def upload(
     with the campaign.
     """
     kind, body = await read_body(request, JSON, *FILES)
-    if kind == JSON and not form.says_nothing:
+    if kind == JSON and form is not None:
         raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
     how = {
         "by": who.name,
@@ -321,13 +321,14 @@ async def upload(
     campaign, workers = cached.campaign, cached.campaigns.workers
     try:
         if is_small(body):
-            given = (campaign, body, None if kind == JSON else form, how)
+            given = (campaign, body, kind == JSON, form, how)
             return await workers.run(workers.uploads, take_totals, *given)
         job = {
             "store": cached.campaigns.store.url.render_as_string(hide_password=False),
             "campaign": campaign.name,
             "now": cached.clock().isoformat(),
-            "form": None if kind == JSON else form.to_json(),
+            "is_json": kind == JSON,
+            "form": None if form is None else form.to_json(),
             "how": how,
         }
         return await cached.campaigns.jobs.run("totals", job, body, owner=who.id)

@@ -25,7 +25,6 @@ from latesum.campaigns.state import Decision, Event
 from latesum.campaigns.static_page import status_section
 from latesum.campaigns.view import CampaignStatus, Status
 from latesum.errors import UnknownCampaign
-from latesum.files import PRESETS
 from latesum.service.auth import cookie_name, read_secret
 from latesum.service.cache import (
     SEVERITIES,
@@ -320,7 +319,6 @@ async def totals_page(cached: NamedCampaign, who: Who) -> Response:
         regions=list(status.regions),
         options=[row.name for row in status.options],
         is_market=status.model is not None,
-        presets=sorted(PRESETS),
         form=await cached.read(cached.campaign.file_form),
     )
 

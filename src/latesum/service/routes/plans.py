@@ -96,4 +96,5 @@ async def read_history(request: Request, campaigns: AllCampaigns, who: Who, form
     The file is read and not kept.
     """
     _, body = await read_body(request, *FILES)
-    return await campaigns.jobs.run("history", {"form": form.to_json()}, body, owner=who.id)
+    given = {"form": {} if form is None else form.to_json()}
+    return await campaigns.jobs.run("history", given, body, owner=who.id)

@@ -375,14 +375,13 @@ function setUpUpload(form) {
   async function upload(dryRun) {
     const file = form.elements.file.files[0];
     const asked = new URLSearchParams({ dry_run: dryRun });
-    for (const name of ["preset", "columns", "date_format", "decimal", "sheet"]) {
-      const value = form.elements[name].value.trim();
-      if (value) asked.set(name, value);
+    for (const name of ["columns", "date_format", "decimal", "sheet"]) {
+      asked.set(name, form.elements[name].value.trim()); // an empty one is said too: as it looks
     }
     for (const name of ["only_this_file", "skip_unknown", "overwrite_final", "allow_out_of_range"]) {
       if (form.elements[name].checked) asked.set(name, "true");
     }
-    asked.set("add_up", form.elements.add_up.checked); // the campaign remembers it, so it is said both ways
+    asked.set("add_up", form.elements.add_up.checked);
     const kind = kindOf(file);
     const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/totals?${asked}`;
     return send("POST", address, file, { "Content-Type": kind });
