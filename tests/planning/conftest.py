@@ -50,7 +50,7 @@ def row(label, gain, found=None, runnable=True, wanted=0.8):
     found = np.ones(len(gain), dtype=bool) if found is None else np.asarray(found)
     zero = Uncertain(0.0, 0.0, 0.0)
     return PlanRow(
-        candidate=Candidate(label, PolicySpec("unmix", {}), "", {}, runnable=runnable),
+        candidate=Candidate(label, PolicySpec("unmix", {}), runnable),
         wanted=wanted,
         reward=zero,
         regret=zero,

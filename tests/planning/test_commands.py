@@ -45,7 +45,7 @@ def test_plan_writes_what_it_prints(monkeypatch, capsys, tmp_path):
     [
         ([*ASKED, "--out", "plan.pdf"], ".html or .json"),
         ([*ASKED, "--out", "no/such/folder/plan.html"], "does not exist"),
-        ([*ASKED, "--bucket", "0 days"], "longer than nothing"),
+        ([*ASKED, "--bucket", "days"], "did you mean 'day'?"),
         (["delays", "fit"], "say which file"),
         (["delays", "fit", "no-such-file.csv"], "there is no file"),
         (["delays", "exponential(50)", "file.csv"], "did you mean: latesum delays fit file.csv"),

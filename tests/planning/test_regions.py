@@ -124,12 +124,13 @@ def test_on_a_tie_the_regions_are_kept():
     best = recommended([3.0, -3.0, 3.0, -2.9])
     handed = replace(found, recommended=best).to_json()["recommendation"]
     assert (handed["n_regions"], handed["regions"]) == (2, ["north", "south"])
+    with pytest.raises(InvalidInput, match="set up as a campaign"):
+        found.policy()
     assert (handed["policy"], handed["bucket"], handed["every"]) == ("switchback", 7500, "day")
     assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "late": "about 1 day"}
     alone = next(each for each in found.rows if each.label == "flow (added up)")
-    handed = alone.candidate.campaign
+    handed = found.inputs.campaign(alone.candidate)
     assert (handed["n_regions"], handed["regions"], handed["bucket"]) == (1, [], 15_000)
-    assert handed["added_up"] == ["north", "south"]
     assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "mean_delay": "1 day"}
 
 

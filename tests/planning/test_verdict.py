@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from latesum.planning import Plan
-from latesum.planning.planner import read_inputs
+from latesum.planning.planner import judge, read_inputs, scenarios
 from latesum.planning.runs import recommend
-from latesum.planning.verdict import judge, scenarios
 
 from .conftest import SMALL, row
 

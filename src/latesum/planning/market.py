@@ -26,7 +26,7 @@ from latesum.markets import DelayPrior, MarketConfig, RegionRow, summarize
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.markets.summary import diagnose
-from latesum.planning.stream import STREAM, Candidate, read_lift
+from latesum.planning.stream import Candidate, read_lift
 from latesum.policies import PolicySpec
 from latesum.simulation.market import Market
 
@@ -78,6 +78,10 @@ class MarketInputs:
     delay_factor: float = 1.0
     best_delay_factor: float = 1.0
 
+    default_runs = 80
+    #: By which factors a change is tried, and with which candidates: runs take long.
+    factors = (1.5, 2.0, 3.0, 4.0)
+    searched = ("switchback",)
     unit = "sales"
     bucket_hours = 24.0
     switch_cost = 0.0
@@ -124,7 +128,7 @@ class MarketInputs:
 
     def spec(self, candidate: Candidate, seed: tuple[int, ...], name: str) -> MarketRunSpec:
         """The runs of a candidate, given the delay of the inputs and not the true one."""
-        law, player, late = self.market, candidate.campaign["policy"], self.late
+        law, player, late = self.market, candidate.spec.name, self.late
         if player == "switchback":
             given = {"given": float(f"{late.mean / law.delay:g}"), "certainty": late.certainty}
             named = {"winner": True, **given, **self._given}
@@ -155,36 +159,31 @@ class MarketInputs:
 
     def _candidate(self, label: str, policy: str, added_up: bool) -> Candidate:
         law, late = self.market, self.late
-        delay, rounds = counted(f"{late.mean:g}", "day"), max(1, round(law.visitors))
-        known: dict[str, Any] = {"n_arms": law.options, "horizon": law.buckets * rounds}
-        mean = {**known, "mean_delay": late.mean * rounds}
+        delay = counted(f"{late.mean:g}", "day")
         parameters: dict[str, Any] = {"n_arms": law.options, "horizon": f"{law.buckets} days"}
         if policy == "switchback":
-            spec = PolicySpec(STREAM, {**mean, "bucket": rounds, **self._given})
             about = "about " if late.certainty == "guess" else ""
             parameters |= {**self._given, "late": about + delay}
         elif policy == "fixed-split":
-            known["horizon"] //= 2
-            spec, parameters = PolicySpec(policy, known), known
+            parameters["horizon"] = law.buckets * max(1, round(law.visitors)) // 2
         else:
-            spec = PolicySpec(policy, mean)
             parameters["mean_delay"] = delay
-        together = 1 if added_up else law.regions
-        campaign: dict[str, Any] = {
-            "policy": policy,
-            "parameters": parameters,
-            "n_regions": together,
-            "regions": list(self.regions) if together > 1 else [],
-            "added_up": list(self.regions) if added_up else [],
+        runnable, regions = policy != "fixed-split", 1 if added_up else law.regions
+        return Candidate(label, PolicySpec(policy, parameters), runnable, regions)
+
+    def campaign(self, candidate: Candidate) -> dict[str, Any]:
+        """What a campaign with this policy is set up with."""
+        law, regions = self.fitted, candidate.regions
+        found: dict[str, Any] = {
+            "policy": candidate.spec.name,
+            "parameters": dict(candidate.spec.parameters),
+            "every": "day",
+            "n_regions": regions,
+            "regions": list(self.regions) if regions > 1 else [],
         }
         if law.rounds == "visitors":
-            campaign["bucket"] = max(1, round(law.visitors / together))
-        return Candidate(label, spec, "", campaign, runnable=policy != "fixed-split")
-
-    @property
-    def campaign(self) -> dict[str, Any]:
-        """What a campaign is set up with beside the policy."""
-        return {"every": "day"}
+            found["bucket"] = max(1, round(law.visitors / regions))
+        return found
 
     def in_words(self) -> list[str]:
         """The inputs and what was assumed, in sentences."""

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Required, Unpack
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum._plugins import POLICIES
 from latesum._progress import chosen_progress
+from latesum.delays.lateness import as_time
 from latesum.experiments.engine import RunOptions
-from latesum.planning.market import MarketInputs, read_market
-from latesum.planning.report import Plan
-from latesum.planning.runs import PlanInputs, recommend, simulate
+from latesum.planning.market import read_market
+from latesum.planning.report import LATE_BEST, NOTHING_BETTER, Change, Plan
+from latesum.planning.runs import PlanInputs, PlanRow, Simulate, recommend, simulate
 from latesum.planning.stream import Candidate, StreamInputs, read_stream
-from latesum.planning.verdict import analyze, judge
 from latesum.policies import PolicySpec
 
 #: A change or a scenario has this share of the replications, within these limits.
 _SEARCH_SHARE, _MIN_SEARCH_RUNS, _MAX_SEARCH_RUNS = 0.4, 40, 120
-#: The replications without a number, and with a history, where a run takes longer.
-_REPLICATIONS, _MARKET_REPLICATIONS = 200, 80
+#: A conditional go runs at most this many times as long.
+LONGER = 2.0
 
 
 class PlanWords(RunOptions, total=False):
@@ -126,20 +128,16 @@ def plan(
     how: Any = {key: given.pop(key) for key in RunOptions.__annotations__ if key in given}
     inputs = read_inputs(**given)
     wanted = finite_number(finds_best, "the share that finds the best", above=0, at_most=1)
-    is_market = isinstance(inputs, MarketInputs)
-    if replications is None:
-        replications = _MARKET_REPLICATIONS if is_market else _REPLICATIONS
-    least = 1 if is_market else 20
-    replications = whole_number(replications, "the number of replications", at_least=least)
+    runs = inputs.default_runs if replications is None else replications
+    runs = whole_number(runs, "the number of replications", at_least=1)
     how["workers"] = how.get("workers") or os.cpu_count() or 1
     how["progress"] = chosen_progress(how.get("progress"))  # one bar for all that is simulated
     seed = whole_number(seed, "the seed")
     make = functools.partial(simulate, wanted=wanted, seed=seed, how=how)
     pairs = [(inputs, each) for each in _chosen(inputs, policies)]
-    rows = make(pairs, replications, 0, "policies")
+    rows = make(pairs, runs, 0, "policies")
     recommended, reason = recommend(rows)
-    fewer = max(_MIN_SEARCH_RUNS, min(round(_SEARCH_SHARE * replications), _MAX_SEARCH_RUNS))
-    fewer = min(fewer, replications)
+    fewer = min(max(_MIN_SEARCH_RUNS, round(_SEARCH_SHARE * runs)), _MAX_SEARCH_RUNS, runs)
     judged = judge(inputs, recommended, make, fewer)
     scenarios = analyze(inputs, recommended, rows, make, fewer) if sensitivity else {}
     return Plan(inputs, tuple(rows), recommended, reason, *judged, scenarios, seed)
@@ -170,3 +168,130 @@ def _chosen(inputs: PlanInputs, labels: Sequence[str] | None) -> list[Candidate]
             f"add one that can: {others}."
         )
     return chosen
+
+
+def judge(
+    inputs: PlanInputs, recommended: PlanRow, simulate: Simulate, replications: int
+) -> tuple[Any, tuple[Change, ...], dict[str, float]]:
+    """The verdict; where it is not a go, what would make it one, and what was tried in vain."""
+    if recommended.passes:
+        return "go", (), {}
+    kinds = _steps(inputs)
+    searched = {
+        what: _search(inputs, what, steps, simulate, replications) for what, steps in kinds.items()
+    }
+    found = {what: change for what, change in searched.items() if change is not None}
+    small = tuple(
+        change
+        for what, change in found.items()
+        if what == "options" or (what == "horizon" and change.factor <= LONGER)
+    )
+    if small:
+        return "conditional go", small, {}
+    in_vain = {what: steps[-1][0] for what, steps in kinds.items() if what not in found}
+    return "no-go", tuple(found.values()), in_vain
+
+
+def _steps(inputs: PlanInputs) -> dict[str, list[tuple[float, Any]]]:
+    """What could be changed: factors and inputs, each easier than the one before."""
+    fewer = range(inputs.options - 1, 1, -1)
+
+    def times(name: str) -> list[tuple[float, Any]]:
+        value: Any = getattr(inputs, name)
+        return [(each, replace(inputs, **{name: each * value})) for each in inputs.factors]
+
+    kinds: dict[str, list[tuple[float, Any]]] = {
+        "horizon": times("run_hours"),
+        "options": [(each / inputs.options, replace(inputs, options=each)) for each in fewer],
+        "traffic": times("traffic") if isinstance(inputs, StreamInputs) else [],
+        "lift": times("lift"),
+    }
+    kinds = {what: [each for each in steps if each[1].feasible] for what, steps in kinds.items()}
+    return {what: steps for what, steps in kinds.items() if steps}
+
+
+def _search(
+    inputs: Any,
+    what: str,
+    steps: Sequence[tuple[float, Any]],
+    simulate: Simulate,
+    replications: int,
+) -> Change | None:
+    """The smallest of the steps that is a go, by bisection; its range is one step to both sides."""
+    first, end, passed = 0, len(steps), None
+    while first < end:
+        middle = (first + end) // 2
+        step = steps[middle][1]
+        pairs = [(step, each) for each in step.candidates() if each.label in inputs.searched]
+        row, _ = recommend(simulate(pairs, replications, 1, f"what would have to change: {what}"))
+        if row.passes:
+            end, passed = middle, row
+        else:
+            first = middle + 1
+    if passed is None:
+        return None
+    factor, step = steps[end]
+    if what == "options":
+        said = f"compare {step.options} options in place of {inputs.options}"
+        return Change(what, factor, factor, factor, said, passed)
+    low, below = steps[end - 1] if end else (1.0, inputs)
+    high, above = steps[min(end + 1, len(steps) - 1)]
+    if what == "horizon":
+        unit, hours = ("weeks", 168) if above.run_hours >= 14 * 24 else ("days", 24)
+        span = _range(below.run_hours / hours, above.run_hours / hours)
+        said = f"run for about {span} {unit} in place of {as_time(inputs.run_hours)}"
+    elif what == "traffic":
+        a_day = _range(below.traffic * 24, above.traffic * 24)
+        said = f"have about {_range(low, high)} times the traffic ({a_day} a day)"
+    elif math.isfinite(inputs.lift_share):
+        share = _range(100 * below.lift_share, 100 * above.lift_share)
+        said = f"look for a lift of about {share}% in place of {inputs.lift_share:.0%}"
+    else:
+        span = _range(below.lift, above.lift)
+        said = f"look for a lift of about {span} in place of {inputs.lift:.3g}"
+    return Change(what, factor, low, high, said, passed)
+
+
+def _range(low: float, high: float) -> str:
+    """Two numbers to two digits, or one where they are the same.
+
+    >>> _range(4.13, 8.2), _range(1234, 1260)
+    ('4.1 to 8.2', '1,200 to 1,300')
+    """
+    first, last = (f"{float(f'{each:.2g}'):,g}" for each in (low, high))
+    return first if first == last else f"{first} to {last}"
+
+
+def scenarios(inputs: PlanInputs) -> dict[str, PlanInputs]:
+    """What might be true instead, by its name."""
+    worlds: dict[str, PlanInputs] = {
+        "as given": inputs,
+        "delays twice as long": replace(inputs, delay_factor=2.0),
+        "delays half as long": replace(inputs, delay_factor=0.5),
+        "lift half as large": replace(inputs, lift=inputs.lift / 2),
+        NOTHING_BETTER: replace(inputs, lift=0.0),
+        "all new options are worse": replace(inputs, today_best=True),
+    }
+    if not inputs.equal_delays:
+        for factor, truth in LATE_BEST.items():
+            worlds[truth] = replace(inputs, best_delay_factor=factor)
+    if isinstance(inputs, StreamInputs):
+        worlds["week-ends a third lower"] = replace(inputs, weekly=True)
+    return worlds
+
+
+def analyze(
+    inputs: PlanInputs,
+    recommended: PlanRow,
+    rows: Sequence[PlanRow],
+    simulate: Simulate,
+    replications: int,
+) -> dict[str, list[PlanRow]]:
+    """The recommended policy and the next best, given the inputs, where something else is true."""
+    others = [each for each in rows if each.candidate.runnable and each is not recommended]
+    next_best = sorted(others, key=lambda each: -each.gain.value)[:1]
+    tried = [each.candidate for each in (recommended, *next_best)]
+    worlds = scenarios(inputs)
+    pairs = [(world, candidate) for world in worlds.values() for candidate in tried]
+    made = iter(simulate(pairs, replications, 2, "sensitivity analysis"))
+    return {truth: [next(made) for _ in tried] for truth in worlds}

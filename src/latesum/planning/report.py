@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from latesum import _render
 from latesum._checks import InvalidInput
@@ -18,10 +18,13 @@ from latesum._extras import MissingExtra
 from latesum._render import WIDTH, TextTable, new_table
 from latesum.delays.lateness import as_time, unit_hours
 from latesum.experiments.stats import Uncertain
+from latesum.planning.market import MarketInputs
 from latesum.planning.runs import PERCENTILE, PlanInputs, PlanRow
-from latesum.planning.verdict import LATE_BEST, NOTHING_BETTER, Answer, Change
 from latesum.policies import Policy, PolicySpec
 
+NOTHING_BETTER = "nothing is better"
+#: Scenarios by how many times as late as the others the best option is.
+LATE_BEST = {factor: f"best option {factor:g} times as late" for factor in (1.5, 2.0, 3.0)}
 _FORMAT = 2
 #: Sentences are read more easily in lines that are not longer than this.
 _WIDEST = 100
@@ -33,6 +36,38 @@ _ALONE = {
     "traffic": "up to {:g} times the traffic",
     "lift": "a lift up to {:g} times as large",
 }
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that would make it a go, as a range of factors within which simulation finds it.
+
+    Args:
+        what: "horizon", "options", "traffic" or "lift".
+        factor: The smallest that was a go.
+        low: One step below it, and ...
+        high: ... one above.
+        sentence: What to do.
+        row: How the policy does that would be recommended then.
+    """
+
+    what: str
+    factor: float
+    low: float
+    high: float
+    sentence: str
+    row: PlanRow
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "what": self.what,
+            "factor": self.factor,
+            "range": [self.low, self.high],
+            "sentence": self.sentence,
+            "label": self.row.label,
+            "finds_best": self.row.finds_best._asdict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -55,7 +90,7 @@ class Plan:
     rows: tuple[PlanRow, ...]
     recommended: PlanRow
     reason: str
-    verdict: Answer
+    verdict: Literal["go", "conditional go", "no-go"]
     changes: tuple[Change, ...]
     in_vain: Mapping[str, float]
     sensitivity: Mapping[str, Sequence[PlanRow]]
@@ -131,6 +166,10 @@ class Plan:
             changes: Parameters by their names.
         """
         spec = self.recommended.candidate.spec
+        if isinstance(self.inputs, MarketInputs):
+            raise InvalidInput(
+                "a plan from a history is set up as a campaign: `latesum campaign new --plan`."
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
             policy: Policy = PolicySpec(spec.name, {**spec.parameters, **changes}).build()
@@ -139,11 +178,8 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON values.
 
-        `recommendation["policy"]` and `["parameters"]` are what a campaign takes;
-        `recommendation["simulated"]` has both as `policies.build` and `compare` take them, which
-        differs for "switchback": its spans are in buckets in a campaign, and in rounds here. Where
-        there is `recommendation["scale"]`, totals are given to the policy as
-        (total - low * rounds) / (high - low).
+        `recommendation` is what a campaign takes; `policies` are as they were simulated. Where
+        there is a `scale`, totals are given to the policy as (total - low * rounds) / (high - low).
         """
         candidate = self.recommended.candidate
         return {
@@ -163,12 +199,7 @@ class Plan:
             },
             "recommendation": {
                 "label": candidate.label,
-                **self.inputs.campaign,
-                **candidate.campaign,
-                "simulated": {
-                    "policy": candidate.spec.name,
-                    "parameters": dict(candidate.spec.parameters),
-                },
+                **self.inputs.campaign(candidate),
                 "reason": self.reason,
             },
             "policies": [row.to_json() for row in self.rows],

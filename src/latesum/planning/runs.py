@@ -125,8 +125,8 @@ class PlanRow:
         names = "reward regret gain gain_low finds_best decided_after decided_late winner switches"
         return {
             "label": self.label,
-            **self.candidate.campaign,
-            "about": self.candidate.about,
+            "policy": self.candidate.spec.name,
+            "parameters": dict(self.candidate.spec.parameters),
             "replications": self.replications,
             **{name: plain(getattr(self, name)) for name in names.split()},
             "on_good": list(self.on_good),

@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 
 from latesum import _durations
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
-from latesum._render import counted
 from latesum.delays import Delay
 from latesum.delays.lateness import Lateness, as_time, read_duration, unit_hours
 from latesum.delays.parsing import text_of
@@ -38,29 +37,17 @@ _TWO_WAYS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
 class Candidate(NamedTuple):
-    """A policy with its parameters.
-
-    Args:
-        label: What it is called in tables.
-        spec: The policy as it is simulated on one stream, and as `Plan.policy` builds it.
-        about: What it does, in a sentence.
-        campaign: What a campaign is set up with: `policy`, `parameters`, and more where needed.
-        slow: Whether a run takes long, so that there are fewer. Declared, not measured, so that a
-            plan has the same runs on any machine.
-        runnable: Whether it may be recommended; others are there to compare with.
-    """
+    """A policy to try, with its parameters, under the name that tables have."""
 
     label: str
     spec: PolicySpec
-    about: str
-    campaign: Mapping[str, Any]
-    slow: bool = False
+    #: Whether it may be recommended; others are there to compare with.
     runnable: bool = True
-
-    @property
-    def regions(self) -> int:
-        """In how many regions a campaign with it has options of their own."""
-        return int(self.campaign.get("n_regions", 1))
+    #: In how many regions a campaign with it has options of their own.
+    regions: int = 1
+    #: Whether a run takes long, so that there are fewer. Declared, not measured, so that a plan has
+    #: the same runs on any machine.
+    slow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +85,11 @@ class StreamInputs:
     delay_factor: float = 1.0
     best_delay_factor: float = 1.0
     weekly: bool = False
+
+    default_runs = 200
+    #: By which factors a change is tried, and with which candidates.
+    factors = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
+    searched = ("unmix", "half test")
 
     @property
     def bucket_rounds(self) -> int:
@@ -224,24 +216,25 @@ class StreamInputs:
         >>> [candidate.label for candidate in inputs.candidates()][-2:]
         ['half test', 'equal split']
         """
-        known: dict[str, Any] = {"n_arms": self.options, "horizon": self.horizon}
-        mean = {**known, "mean_delay": float(f"{self.delay().mean:.4g}")}
         # Where the shape of the delay was given, Unmix is given it too, and so is the campaign.
-        given = mean if self.lateness.mean_only else {**known, "delay": text_of(self.delay())}
-        about = "optimistic; learns the means and the delay together"
-        found = [_candidate("unmix", PolicySpec("unmix", given), about)]
+        known = {"n_arms": self.options, "horizon": self.horizon}
+        mean = {"mean_delay": float(f"{self.delay().mean:.4g}")}
+        shape = None if self.lateness.mean_only else text_of(self.delay())
+        late = mean if shape is None else {"delay": shape}
+        found = [Candidate("unmix", PolicySpec("unmix", {**known, **late}))]
         # switchback does not know how far an amount varies.
         fits = self.bucket != "hour" and _MIN_BUCKETS <= self.buckets <= _MAX_BUCKETS
         if fits and self.unit == "conversions":
-            found.append(self._switchback(mean))
+            more: dict[str, Any] = {"differing_delays": 0} if self.equal_delays else {}
+            more |= {} if shape is None else {"shape": shape}
+            pattern = "weekday" if self.bucket == "day" else "none"
+            given = {**known, **mean, "bucket": self.bucket_rounds, "pattern": pattern, **more}
+            found.append(Candidate("switchback", PolicySpec(STREAM, given), slow=True))
         for label, share in (("quarter test", 0.25), ("half test", 0.5)):
             each = max(round(self.buckets * share / self.options), 1)
             if each * self.options < self.buckets:
-                about = f"each option once in the first {share:.0%} of the run, then the best"
-                rounds = each * self.options * self.bucket_rounds
-                found.append(self._test(label, rounds, about))
-        about = "each option for its share of the whole run; the best is known at the end"
-        return [*found, self._test("equal split", self.horizon, about)._replace(runnable=False)]
+                found.append(Candidate(label, self._test(each * self.options * self.bucket_rounds)))
+        return [*found, Candidate("equal split", self._test(self.horizon), runnable=False)]
 
     def candidate(self, text: str) -> Candidate:
         """Another policy, such as "flow" or "package.module:Class", with what is known here."""
@@ -255,9 +248,9 @@ class StreamInputs:
             "delay_variance": delay.variance,
             "delay_bound": delay.bound,
         }
-        return _candidate(text, spec.given(known), "as asked for")
+        return Candidate(text, spec.given(known))
 
-    def _test(self, label: str, rounds: int, about: str) -> Candidate:
+    def _test(self, rounds: int) -> PolicySpec:
         """Each option once, in `rounds` in all; buckets soon after a switch do not count."""
         # Three mean delays after a switch, 95% of what an exponential delay holds back has arrived.
         late = math.ceil(3 * self.delay().mean / self.bucket_rounds)
@@ -265,31 +258,19 @@ class StreamInputs:
         parameters = {"n_arms": self.options, "horizon": rounds}
         if skipped:
             parameters["washout"] = skipped * self.bucket_rounds
-            about += f"; the first {counted(skipped, self.bucket)} of each are not counted"
-        return _candidate(label, PolicySpec("fixed-split", parameters), about)
+        return PolicySpec("fixed-split", parameters)
 
-    def _switchback(self, known: Mapping[str, Any]) -> Candidate:
-        """The model of markets on one stream; in a campaign its spans are in buckets."""
-        more: dict[str, Any] = {"differing_delays": 0} if self.equal_delays else {}
-        if not self.lateness.mean_only:
-            more["shape"] = text_of(self.delay())
-        pattern = "weekday" if self.bucket == "day" else "none"
-        simulated = {**known, "bucket": self.bucket_rounds, "pattern": pattern, **more}
-        parameters = {
-            "n_arms": self.options,
-            "horizon": self.buckets,
-            "mean_delay": float(f"{self.delay().mean / self.bucket_rounds:.4g}"),
-            "certainty": "guess",
-            **more,
-        }
-        about = "one model of all buckets, with weekdays, drift of the level and late sales"
-        campaign = {"policy": "switchback", "parameters": parameters}
-        return Candidate("switchback", PolicySpec(STREAM, simulated), about, campaign, slow=True)
-
-    @property
-    def campaign(self) -> dict[str, Any]:
-        """What a campaign is set up with beside the policy."""
+    def campaign(self, candidate: Candidate) -> dict[str, Any]:
+        """What a campaign with this policy is set up with."""
+        policy, parameters = candidate.spec.name, dict(candidate.spec.parameters)
+        if policy == STREAM:  # in a campaign its spans are in buckets
+            policy, rounds = "switchback", parameters.pop("bucket")
+            del parameters["pattern"]
+            late = float(f"{self.delay().mean / rounds:.4g}")
+            parameters |= {"horizon": self.buckets, "mean_delay": late, "certainty": "guess"}
         return {
+            "policy": policy,
+            "parameters": parameters,
             "every": self.bucket,
             "bucket": self.bucket_rounds,
             "horizon": self.horizon,
@@ -365,11 +346,6 @@ class StreamInputs:
         }
 
 
-def _candidate(label: str, spec: PolicySpec, about: str) -> Candidate:
-    """A policy that a campaign runs as it is simulated."""
-    return Candidate(label, spec, about, {"policy": spec.name, "parameters": dict(spec.parameters)})
-
-
 def read_stream(said: Mapping[str, Any]) -> StreamInputs:
     """Check what the user said and turn it into numbers.
 
@@ -408,7 +384,7 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         known_name(status_quo, ("option", "other"), "status quo")
     if history is not None and status_quo != "option":
         raise InvalidInput("a history is that of an option: say status_quo='option' with it.")
-    bucket = _read_bucket(said.get("bucket", "day"))
+    bucket = known_name(said.get("bucket") or "day", ("hour", "day", "week"), "bucket")
     inputs = StreamInputs(
         options=options,
         mean=mean,
@@ -439,16 +415,6 @@ def read_stream(said: Mapping[str, Any]) -> StreamInputs:
         )
     inputs.problem()  # a spread that cannot be is refused here
     return inputs
-
-
-def _read_bucket(bucket: str) -> str:
-    name = str(bucket).strip().lower()
-    name = {"hourly": "hour", "daily": "day", "weekly": "week"}.get(name, name.removesuffix("s"))
-    if name not in ("hour", "day", "week"):
-        raise InvalidInput(
-            f"a bucket is an hour, a day or a week, and longer than nothing: not {bucket!r}."
-        )
-    return name
 
 
 def read_traffic(text: Any) -> float:
