@@ -505,6 +505,9 @@ def test_a_winner_waits_in_the_first_half_for_an_option_that_was_shown_once():
     waiting = winner(once, 44, settings)
     assert waiting.waits_for == ("bold",)
     assert waiting.candidates == ("new", "bold")
+    removed = winner(once, 44, settings, barred=("bold",))
+    assert (removed.candidates, removed.waits_for) == (("new",), ())
+    assert "new" not in winner(once, 44, settings, barred=("new",)).candidates
     sure = dataclasses.replace(settings, differing_delays=0.0)
     assert winner(once, 44, sure).waits_for == ()
     later = winner(once, 44, dataclasses.replace(settings, horizon=80))

@@ -61,19 +61,6 @@ class Finding(NamedTuple):
         return f"{_SIGNS[self.level]} {self.text}"
 
 
-def unreadable(error: Exception) -> Finding:
-    """The finding about a campaign that cannot be opened, such as one whose policy is missing here.
-
-    >>> unreadable(ValueError("there is no policy 'mine'")).sentence
-    "This campaign cannot be read here, so nothing is decided for it: there is no policy 'mine'."
-    """
-    said = str(error).rstrip(".") or type(error).__name__
-    if not isinstance(error, ValueError):
-        said = f"{type(error).__name__}: {said}"
-    sentence = f"This campaign cannot be read here, so nothing is decided for it: {said}."
-    return Finding("unreadable", "alarm", sentence)
-
-
 def find_health(state: CampaignState, now: datetime, free_bytes: int | None) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 

@@ -169,7 +169,8 @@ class MarketKnowledge:
     def _winner(self) -> Winner:
         from latesum.markets import winner
 
-        return winner(*self._rows[:3])
+        removed = [self.config.options[arm] for arm in self.state.removed]
+        return winner(*self._rows[:3], barred=removed)
 
     def _effects(self, region: str | None) -> Sequence[Effect]:
         return self.summary.effects if region is None else self.summary.by_region[region]

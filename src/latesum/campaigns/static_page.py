@@ -12,7 +12,6 @@ from latesum.campaigns.charts import (
     N_COLORS,
     columns_of,
     options_chart,
-    pattern_charts,
     timeline_chart,
     totals_chart,
 )
@@ -23,6 +22,8 @@ from latesum.policies.base import Purpose
 
 #: Buckets in the table; the charts have all.
 _LAST_BUCKETS = 40
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_HOURS_AND_WEEKDAYS = (*(f"{hour}:00" for hour in range(24)), *_WEEKDAYS)
 _PURPOSES: dict[Purpose, str] = {
     "learn": "to learn",
     "bridge": "as a bridge",
@@ -74,7 +75,7 @@ def status_section(
         timeline=timeline_chart(status, columns),
         totals=totals_chart(status, columns) if columns else None,
         estimates=options_chart(status),
-        patterns=pattern_charts(status),
+        pattern=_pattern(status),
         rows=rows[:_LAST_BUCKETS],
         offered=[_offered(row, status) for row in status.options],
         states=sorted(each.replace(" ", "-") for each in states),
@@ -88,6 +89,12 @@ def status_section(
         name=name,
         undecided=undecided,
     )
+
+
+def _pattern(status: Status) -> list[tuple[str, str]]:
+    """How much more or less arrives by weekday, or by hour and weekday where buckets are hours."""
+    values = [] if status.model is None else [signed(each) for each in status.model.pattern]
+    return list(zip(_HOURS_AND_WEEKDAYS[-len(values) :], values, strict=True)) if values else []
 
 
 def _offered(row: OptionView, status: Status) -> list[Any]:

@@ -17,7 +17,7 @@ from latesum._render import counted, new_table, plain
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.health import Finding, find_health, unreadable
+from latesum.campaigns.health import Finding, find_health
 from latesum.campaigns.knowledge import (
     Knowledge,
     ModelView,
@@ -204,9 +204,18 @@ class Status:
 
 
 def unreadable_status(name: str, now: datetime, error: Exception) -> Status:
-    """What can be said of a campaign that cannot be opened here."""
-    finding = unreadable(error)
-    return Status(name, "unreadable", finding.sentence, now, health=[finding])
+    """What can be said of a campaign that cannot be opened here, such as one of a policy that is
+    not installed.
+
+    >>> unreadable_status("mine", datetime(2026, 3, 1), ValueError("there is no policy 'x'")).alarm
+    "This campaign cannot be read here, so nothing is decided for it: there is no policy 'x'."
+    """
+    said = str(error).rstrip(".") or type(error).__name__
+    if not isinstance(error, ValueError):
+        said = f"{type(error).__name__}: {said}"
+    sentence = f"This campaign cannot be read here, so nothing is decided for it: {said}."
+    finding = Finding("unreadable", "alarm", sentence)
+    return Status(name, "unreadable", sentence, now, health=[finding])
 
 
 def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int | None) -> Status:
@@ -264,41 +273,40 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
 
 
 def _timeline(known: Knowledge, now: datetime) -> list[BucketRow]:
-    found, rows = known.summary, []
+    found, names, rows = known.summary, known.config.options, list[BucketRow]()
     outliers, origins = ({}, {}) if found is None else (found.outliers, found.origins)
     for region, part in known.state.parts.items():
         completeness = Completeness(part, now)
-        for bucket in part.decisions:
-            row = _bucket_row(part, completeness, bucket)
+        for bucket, decision in part.decisions.items():
+            value, seen = part.value(bucket), completeness.observation(bucket)
+            running = seen.state == "pending" and completeness.end(bucket) is None
             place = region, bucket - known.first
-            rows.append(row._replace(outlier=outliers.get(place), origins=origins.get(place)))
+            arm = part.shown(bucket)
+            rows.append(
+                BucketRow(
+                    bucket=bucket,
+                    label=decision.label,
+                    region=region,
+                    option=names[arm],
+                    arm=arm,
+                    shown=shown_text(seen.shown, names),
+                    decided=decision.option,
+                    purpose=decision.purpose,
+                    source=decision.source,
+                    reason=decision.reason,
+                    rounds=value.rounds,
+                    total=value.total,
+                    used_total=seen.total,
+                    share=seen.share,
+                    state="running" if running else seen.state,
+                    status=value.status,
+                    revisions=value.revisions,
+                    early=completeness.early(bucket),
+                    outlier=outliers.get(place),
+                    origins=origins.get(place),
+                )
+            )
     return rows
-
-
-def _bucket_row(state: CampaignState, completeness: Completeness, bucket: int) -> BucketRow:
-    names, decision, value = state.config.options, state.decisions[bucket], state.value(bucket)
-    known, arm = completeness.observation(bucket), state.shown(bucket)
-    running = known.state == "pending" and completeness.end(bucket) is None
-    return BucketRow(
-        bucket=bucket,
-        label=decision.label,
-        region=state.region,
-        option=names[arm],
-        arm=arm,
-        shown=shown_text(known.shown, names),
-        decided=decision.option,
-        purpose=decision.purpose,
-        source=decision.source,
-        reason=decision.reason,
-        rounds=value.rounds,
-        total=value.total,
-        used_total=known.total,
-        share=known.share,
-        state="running" if running else known.state,
-        status=value.status,
-        revisions=value.revisions,
-        early=completeness.early(bucket),
-    )
 
 
 def _options(
@@ -335,14 +343,12 @@ def _options(
 
 
 def _usual_rounds(config: CampaignConfig, timeline: list[BucketRow]) -> float:
-    """The visitors of `WORTH_DAYS` days, of a market as they really came."""
-    usual: float = config.expected_rounds
-    if config.is_market:
-        seen = Counter[int]()
-        for row in timeline:
-            seen[row.bucket] += row.rounds or 0
-        known = [rounds for rounds in seen.values() if rounds]
-        usual = sum(known) / len(known) if known else usual * max(len(config.regions), 1)
+    """The visitors of `WORTH_DAYS` days: as they came, or as expected before any have."""
+    seen = Counter[int]()
+    for row in timeline:
+        seen[row.bucket] += row.rounds or 0
+    known = [rounds for rounds in seen.values() if rounds]
+    usual = sum(known) / len(known) if known else config.expected_rounds
     return usual * (timedelta(days=WORTH_DAYS) / config.buckets.length)
 
 

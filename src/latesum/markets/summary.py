@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from statistics import NormalDist
 from typing import NamedTuple
@@ -297,7 +297,12 @@ def _seem_to_change(panel: Panel, found: Posterior, config: MarketConfig) -> boo
 
 
 def winner(
-    rows: Iterable[RegionRow], bucket: int, config: MarketConfig, *, lift: float = 0.01
+    rows: Iterable[RegionRow],
+    bucket: int,
+    config: MarketConfig,
+    *,
+    lift: float = 0.01,
+    barred: Collection[str] = (),
 ) -> Winner:
     """The option that can be kept, if there is one already.
 
@@ -305,6 +310,7 @@ def winner(
         rows: The log with its history, in any order.
         bucket: The bucket that comes next.
         lift: A difference that is too small to matter, as a share.
+        barred: Options that are shown nowhere any more: none of them wins or is waited for.
 
     >>> config = MarketConfig(("old", "new"), 60, status_quo="old")
     >>> rows = [RegionRow("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
@@ -312,11 +318,16 @@ def winner(
     >>> winner(rows, 24, config).option, winner(rows[:6], -10, config).option
     ('new', None)
     """
-    return winner_of(Panel.of(rows, config, bucket), config, lift=lift)
+    return winner_of(Panel.of(rows, config, bucket), config, lift=lift, barred=barred)
 
 
 def winner_of(
-    panel: Panel, config: MarketConfig, *, lift: float = 0.01, found: Posterior | None = None
+    panel: Panel,
+    config: MarketConfig,
+    *,
+    lift: float = 0.01,
+    barred: Collection[str] = (),
+    found: Posterior | None = None,
 ) -> Winner:
     """`winner` for the table of all rows, whose posterior may be known already."""
     lift = finite_number(lift, "the lift", at_least=0, at_most=1)
@@ -324,11 +335,14 @@ def winner_of(
     mean, _ = found.effects()
     rng = np.random.default_rng([config.seed, _WINNER_STREAM])
     draws = mean + widening(config) * (found.draws(rng, _WINNER_DRAWS) - mean)
+    draws[:, [option in barred for option in config.options]] = -np.inf
     good = np.mean(draws >= draws.max(axis=1, keepdims=True) - np.log1p(lift), axis=0)
     leader = int(np.argmax(good))
     differing, begun = config.delays_may_differ > 0, panel.end / config.horizon
     candidates, waits = [], []
     for index, option in enumerate(config.options):
+        if option in barred:
+            continue
         runs = runs_of(panel, index)
         # A period that was longer than usual, because no one asked at its end, is one.
         periods = sum(max(1, run // config.period_length) for run in runs if run)

@@ -184,6 +184,8 @@ class _MarketRest:
                 for region in config.regions
             ]
         )
+        shown = zip(config.options, self._allowed.T, strict=True)
+        self._gone = [option for option, regions in shown if not regions.any()]
 
     def go_on(self, rng: np.random.Generator) -> tuple[int | None, float]:
         """In which bucket one continuation is decided, and the gain of what is kept."""
@@ -198,8 +200,9 @@ class _MarketRest:
             past = whole.until(bucket)
             found = posterior_with(past, config, self._known.hyper, self._known.explanations)
             leader = int(np.argmax(found.effects()[0]))
-            if bucket > start and (winner := winner_of(past, config, found=found).option):
-                kept = worth[config.options.index(winner)]
+            named = winner_of(past, config, barred=self._gone, found=found).option
+            if bucket > start and named is not None:
+                kept = worth[config.options.index(named)]
                 return bucket - start, float(kept / worth.mean() - 1)
             chosen = decide_panel(
                 past, bucket, config, self._allowed, chances=False, found=found, asked=asked
