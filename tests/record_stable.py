@@ -74,7 +74,7 @@ def facts(store):
             columns = ("number", "region", "decided", "shown", "rounds", "total", "status")
             rows = campaign.table().to_frame().to_pylist()
             buckets = [[str(row[each]) for each in columns if each in row] for row in rows]
-            options = list(campaign.current_config().options)
+            options = list(campaign.state().config.options)
             found[name] = {"events": events, "buckets": buckets, "options": options}
     return found
 

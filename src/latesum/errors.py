@@ -9,7 +9,6 @@
     │   ├── UnknownCampaign                no campaign of that name in the store
     │   │   └── Deleted                    there was one; says who deleted it and why
     │   └── NotPossible                    an act that a campaign cannot do as things are
-    │       └── ReadOnly                   nothing can be written where the campaigns are kept
     ├── MissingExtra (an ImportError)      a library is not installed; says which extra brings it
     ├── NotConforming (an AssertionError)  a user-defined policy or delay breaks the protocol
     └── ServiceError (a RuntimeError)      the service refused; `status` is that of HTTP
@@ -41,7 +40,6 @@ __all__ = [
     "MissingExtra",
     "NotConforming",
     "NotPossible",
-    "ReadOnly",
     "ServiceError",
     "UnknownBucket",
     "UnknownCampaign",
@@ -124,10 +122,6 @@ class Deleted(UnknownCampaign):
 
 class NotPossible(InvalidInput):
     """An operator's act that the campaign cannot do as things are."""
-
-
-class ReadOnly(NotPossible):
-    """The store can only be read."""
 
 
 class MissingExtra(LatesumError, ImportError):

@@ -8,7 +8,6 @@ from sqlalchemy.exc import OperationalError
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
-from latesum.errors import NotPossible
 
 
 @pytest.fixture
@@ -42,33 +41,6 @@ def test_a_folder_that_cannot_be_made_is_said_to_be_one(latesum, monkeypatch, tm
     assert code == 2
     assert "cannot be made" in errors
     assert "--store or $LATESUM_DATA_DIR" in errors
-
-
-def test_a_store_that_can_only_be_read_is_read(file, clock):
-    with Store(file, read_only=True) as store:
-        campaign = Campaign.open("banner", store=store, clock=clock)
-        assert campaign.status().state == "running"
-        assert campaign.decide(1).option == "A"
-        assert len(campaign.history()) == 1
-        for act in (
-            lambda: campaign.record(1, total=3),
-            lambda: campaign.pause(user="a", reason="b"),
-        ):
-            with pytest.raises(NotPossible, match="can only be read"):
-                act()
-    with Store(file) as store:
-        assert not store.read_only
-
-
-def test_what_was_written_last_is_not_passed_over(file, clock):
-    with Store(file) as store:
-        Campaign.open("banner", store=store, clock=clock).record(1, total=3)
-        with pytest.raises(
-            InvalidInput, match=r"own\.db-wal beside it holds what was written last"
-        ):
-            Store(file, read_only=True)
-    with Store(file, read_only=True) as store:
-        assert len(Campaign.open("banner", store=store, clock=clock).history()) == 2
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(file, clock):
@@ -111,9 +83,7 @@ def test_a_full_disk_is_said_on_the_command_line(file, latesum, monkeypatch):
 
 
 def test_records_as_names_and_values_and_parameters_of_a_plan(new_campaign, clock):
-    campaign = new_campaign(
-        parameters={"n_arms": 3, "names": ["A", "B", "C"], "horizon": 450_000, "mean_delay": 1500}
-    )
+    campaign = new_campaign(parameters={"n_arms": 3, "horizon": 450_000, "mean_delay": 1500})
     assert campaign.config.parameters == {"horizon": 450_000, "mean_delay": 1500}
     with pytest.raises(InvalidInput, match=r"for 2 options .n_arms., and here are 3"):
         new_campaign("other", parameters={"n_arms": 2, "horizon": 450_000, "mean_delay": 1500})

@@ -379,7 +379,7 @@ def test_an_exported_and_restored_campaign_is_changed_alike(new_campaign, clock,
     with Store(tmp_path / "other.db") as store:
         restore_campaigns(store, [exported])
         there = Campaign.open("banner", store=store, clock=clock)
-        assert there.current_config() == campaign.config
+        assert there.state().config == campaign.config
         assert there.decide() == campaign.decide()
         assert there.record(2, shown="D").verdict in ("new", "revised")
     first = CampaignConfig.from_json(exported["config"])
@@ -451,7 +451,7 @@ def test_two_processes_change_at_once(store_address, clock):
     for worker in workers:
         worker.join(300)
     with Store(store_address) as store:
-        found = Campaign.open("banner", store=store).current_config().options
+        found = Campaign.open("banner", store=store).state().config.options
     assert sorted(found) == sorted(
         ["red", "blue", *(f"{name}{n}" for name in "xy" for n in range(5))]
     )

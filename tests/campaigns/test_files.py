@@ -110,9 +110,9 @@ def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, cloc
     form = FileForm(columns={"rounds": "visits", "total": "orders"})
     file = b"day,visits,orders\n2026-03-02,4000,7\n"
     import_totals(campaign, file, form, by="anna", dry_run=True)
-    assert other.file_form() == FileForm()
+    assert other.state().file_form == FileForm()
     import_totals(campaign, file, form, by="anna")
-    assert other.file_form() == form
+    assert other.state().file_form == form
     again = import_totals(other, b"day,visits,orders\n2026-03-03,4000,8\n", by="ben")
     assert [row.verdict for _, row in again.rows] == ["new"]
     events = [event for event in other.history() if event.kind == "file form"]
@@ -122,7 +122,7 @@ def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, cloc
     )
     assert "set how files are read" in campaign.status().actions[-1]
     import_totals(other, b"day,total\n2026-03-04,9\n", FileForm())
-    assert campaign.file_form() == FileForm()
+    assert campaign.state().file_form == FileForm()
     assert replay_log(campaign.config, campaign.history()) == []
 
 
@@ -130,7 +130,7 @@ def test_a_file_that_stops_is_not_remembered(campaign):
     form = FileForm(columns={"total": "orders"})
     result = import_totals(campaign, b"day,orders\n2026-01-01,7\n", form)
     assert result.stopped
-    assert campaign.file_form() == FileForm()
+    assert campaign.state().file_form == FileForm()
 
 
 def test_a_column_that_is_not_there_and_a_field_that_there_is_not(campaign):

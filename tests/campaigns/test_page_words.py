@@ -33,7 +33,7 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     page = status_html(campaign.status())
     assert "Played 5,000 rounds at 0.25 so far." in page
     assert "since 5,000 rounds are due." in page
-    shown = describe_event(campaign.history()[0], campaign.current_config())
+    shown = describe_event(campaign.history()[0], campaign.state().config)
     assert shown.endswith("decided 2026-01-01: a for 1 day, since 5,000 rounds are due.")
 
 

@@ -374,7 +374,7 @@ class Comparison(RuleBasedStateMachine):
         assert result.written == ("conflicting" not in expected)
         if result.written:
             self.model.values = after
-            assert self.campaign.file_form() == form
+            assert self.campaign.state().file_form == form
 
     @rule()
     def crash_and_reopen(self):

@@ -2,7 +2,6 @@
 
 import contextlib
 import multiprocessing
-import os
 import sqlite3
 import threading
 import time
@@ -13,7 +12,6 @@ from sqlalchemy.exc import IntegrityError
 
 from latesum import InvalidInput
 from latesum.campaigns import Store
-from latesum.campaigns.database import checked_url, is_read_only
 from latesum.errors import UnknownCampaign
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
@@ -124,20 +122,6 @@ def test_a_new_file_that_another_process_writes_to_is_waited_for(tmp_path):
         with Store(file) as store:
             assert store.campaigns() == []
         release.join()
-
-
-def test_a_file_that_is_being_made_is_not_read_only(tmp_path, monkeypatch):
-    file = tmp_path / "campaigns.db"
-    real = os.access
-
-    def access_and_make(path, mode):
-        """The answer of this moment; right after it, another process makes the file."""
-        answer = real(path, mode)
-        file.touch()
-        return answer
-
-    monkeypatch.setattr("os.access", access_and_make)
-    assert not is_read_only(checked_url(file))
 
 
 def test_a_store_of_another_version_is_refused(store_address):

@@ -4,10 +4,7 @@ import pytest
 from service_settings import SETTINGS
 from sqlalchemy import event
 
-from latesum.campaigns import Store
 from latesum.campaigns.store import failure_text
-from latesum.service import Configuration
-from latesum.service.app import create_app
 
 
 def refusals(client, campaign="/v1/campaigns/banner"):
@@ -68,29 +65,6 @@ def test_a_full_disk(service):
             break
     assert "The disk is full" in answer.json()["error"]
     assert client.get("/v1/campaigns/banner/history").status_code == 200
-
-
-def test_a_service_of_a_store_that_can_only_be_read(service, clock):
-    file, headers = service.store.url.database, service.as_("operate").headers
-    with service.store.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    service.store.engine.dispose()
-    with Store(file, read_only=True) as store:
-        from starlette.testclient import TestClient
-
-        app = create_app(store, Configuration(clock=clock))
-        with TestClient(app, raise_server_exceptions=False, headers=headers) as client:
-            for sentence in refusals(client):
-                assert "can only be read" in sentence
-            assert client.get("/v1/campaigns/banner/status").status_code == 200
-            browser = TestClient(app, raise_server_exceptions=False)
-            form = {"token": service.secrets["read"]}
-            assert (
-                browser.post("/login", data=form).status_code == 200
-            )  # the page, after a redirect
-            assert "Campaigns" in browser.get("/campaigns/banner").text
-            browser.post("/logout", headers={"X-Latesum-Page": "1"})
-            assert browser.get("/campaigns/banner").status_code == 401
 
 
 @pytest.mark.parametrize(

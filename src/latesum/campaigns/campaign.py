@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partialmethod
 from pathlib import Path
@@ -24,7 +24,7 @@ from latesum.campaigns.deciding import (
     plays_at,
 )
 from latesum.campaigns.health import Finding, find_health
-from latesum.campaigns.recording import Recorded, Recorder, check_rows, why_unknown
+from latesum.campaigns.recording import Recorded, Recorder, why_unknown
 from latesum.campaigns.state import CampaignState, Decision, Event, fold
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.errors import BadRows, NotPossible
@@ -76,7 +76,7 @@ class Campaign:
 
     def __init__(self, store: Store, stored: Stored, clock: Clock, *, owns_store: bool) -> None:
         self.store, self.stored, self.clock = store, stored, clock
-        #: What it is set up with, as far as this process knows; `current_config` asks the store.
+        #: What it is set up with, as far as this process knows; `state` asks the store.
         self.config = self.first_config = CampaignConfig.from_json(store.config(stored.id))
         self._owns_store = owns_store
         self._lock = threading.RLock()
@@ -138,10 +138,6 @@ class Campaign:
         self.close()
 
     # The log, which other processes write to as well, and what it adds up to.
-
-    def current_config(self) -> CampaignConfig:
-        """What the campaign is set up with now: what it was created with, and all changes since."""
-        return self.state().config
 
     def _catch_up(self, read: Callable[[int], list[Event]]) -> CampaignState:
         """Take in what is new. The newest event is read again: is this still the log we know?"""
@@ -281,7 +277,14 @@ class Campaign:
         except BadRows as bad:
             raise bad.problems[0][1] from None
 
-    def record_many(self, rows: Iterable[Row | Mapping[str, Any]], **how: Any) -> list[Recorded]:
+    def record_many(
+        self,
+        rows: Iterable[Row | Mapping[str, Any]],
+        *,
+        skip_unknown: bool = False,
+        dry_run: bool = False,
+        **how: Any,
+    ) -> list[Recorded]:
         """Record many rows in one transaction, with a verdict for each.
 
         If a row stops it (`Recorded.stops`), nothing is recorded; the verdicts say which. Bad
@@ -289,22 +292,11 @@ class Campaign:
 
         Args:
             rows: What is reported: a `Row`, or its fields by name.
+            skip_unknown: Whether rows of unknown buckets are left out, and do not stop the others.
+            dry_run: Write nothing; the verdicts say what would be.
             how: `by` and `reason`, who reports it and why; `overwrite_final`, whether final values
-                may be changed; `allow_out_of_range`, whether totals may lie outside their range;
-                `skip_unknown`, whether rows of unknown buckets are left out, and do not stop the
-                others; `dry_run`: write nothing, the verdicts say what would be.
+                may be changed; `allow_out_of_range`, whether totals may lie outside their range.
         """
-        return self.record_checked(check_rows(rows, self.current_config()), **how)
-
-    def record_checked(
-        self,
-        rows: Sequence[Row | InvalidInput],
-        *,
-        skip_unknown: bool = False,
-        dry_run: bool = False,
-        **how: Any,
-    ) -> list[Recorded]:
-        """As `record_many`, of rows that were checked (`latesum.campaigns.recording`)."""
         now, results = self.clock(), list[Recorded]()
         with contextlib.suppress(_NothingIsWritten), self._writing() as (writer, state):
             results = Recorder(state, writer.append, now, **how).record_all(rows)
@@ -408,10 +400,6 @@ class Campaign:
 
     # How the files are written that totals come in.
 
-    def file_form(self) -> FileForm:
-        """How the last file was written that said so; `import_totals` reads the next one so."""
-        return FileForm(**self.state().file_form)
-
     def remember_file_form(self, form: FileForm, *, user: str, reason: str) -> None:
         """Keep in the log how the campaign's files are written."""
         body = {"user": user, "reason": reason, "form": form.to_json()}
@@ -421,8 +409,7 @@ class Campaign:
     def log_refused_import(self, problem: str, *, user: str) -> None:
         """Keep in the log that a file was refused, once for the same refusal in a row."""
         body = {"user": user, "reason": shortened(problem, _MAX_PROBLEM)}
-        # A store that can only be read says so elsewhere.
-        with contextlib.suppress(NotPossible), self._writing() as (writer, state):
+        with self._writing() as (writer, state):
             newest = state.newest
             if newest is None or (newest.kind, newest.body) != ("import refused", body):
                 writer.append(self.clock(), "import refused", None, body)

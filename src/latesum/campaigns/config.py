@@ -151,7 +151,7 @@ def _read_policy(value: Any, info: ValidationInfo) -> str:
 
 
 def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
-    """The parameters of the policy, without those that follow from the options."""
+    """The parameters of the policy, without `n_arms`, which a plan has and the options say."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidInput("the parameters of the policy are names with values.")
     if len(value) > 50:
@@ -159,15 +159,12 @@ def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
     given, known = dict(value), info.data
     if not {"every", "expected_rounds", "policy"} <= known.keys():
         return given  # refused already
-    # A plan has those that follow from the options as well.
-    options, n_arms, names = known.get("options"), given.pop("n_arms", None), given.pop("names", ())
+    options, n_arms = known.get("options"), given.pop("n_arms", None)
     if options and n_arms not in (None, len(options)):
         raise InvalidInput(
             f"the parameters are for {n_arms} options (n_arms), and here are {len(options)}; plan "
             "again, or leave n_arms out."
         )
-    if options and names and list(names) != list(options):
-        raise InvalidInput("the parameter names is not the list of the options; leave it out.")
     return read_parameters(given, known["policy"], known["every"], known["expected_rounds"])
 
 

@@ -32,7 +32,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.pool import NullPool
 
 from latesum import _extras
 from latesum._checks import InvalidInput
@@ -163,42 +162,17 @@ def checked_url(given: str | Path | None) -> URL:
     return url
 
 
-def is_read_only(url: URL) -> bool:
-    """Whether an address is that of an SQLite file that is there and cannot be written."""
-    if url.drivername != "sqlite":
-        return False
-    file = Path(str(url.database)).absolute()
-    # Whether it is there is asked first: another process may make it between the questions.
-    return file.exists() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
-
-
-def make_engine(url: URL, *, read_only: bool = False) -> Engine:
+def make_engine(url: URL) -> Engine:
     """An engine whose transactions are what the contract of a store needs.
 
     Its errors go to logs, so they never hold the parameters of a statement: some are secrets.
     """
     if url.drivername != "sqlite":
         return create_engine(url, pool_pre_ping=True, hide_parameters=True)
-    if not read_only:
-        engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    place = Path(str(url.database)).absolute()
-    waiting = place.with_name(place.name + "-wal")
-    if waiting.exists() and waiting.stat().st_size:
-        raise InvalidInput(
-            f"{place} can only be read, and {waiting.name} beside it holds what was written last; "
-            "copy both to a place where they can be written, and open the copy."
-        )
-    # No one can write to it, so that SQLite needs no files beside it to be safe.
-    file = place.as_uri() + "?mode=ro&immutable=1"
-    return create_engine(
-        "sqlite://",
-        creator=lambda: sqlite3.connect(file, uri=True, check_same_thread=False),
-        poolclass=NullPool,
-        hide_parameters=True,
-    )
+    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
@@ -229,7 +203,7 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def make_tables(engine: Engine, *, read_only: bool = False) -> None:
+def make_tables(engine: Engine) -> None:
     """Make the tables of a new store, or check the version of those that are there.
 
     Several processes may do so at once.
@@ -237,8 +211,6 @@ def make_tables(engine: Engine, *, read_only: bool = False) -> None:
     with engine.connect() as connection:
         if _has_tables(connection):
             return
-    if read_only:
-        raise InvalidInput("this store can only be read, and it has no tables yet.")
     with engine.connect().execution_options(latesum_write=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})

@@ -56,7 +56,8 @@ def import_totals(
         remember: Whether the next file is read as this one; otherwise as if there had been none.
         most_rows: A longer file is refused.
     """
-    remembered, user, config = campaign.file_form(), by or "unknown", campaign.current_config()
+    state, user = campaign.state(), by or "unknown"
+    remembered, config = state.file_form, state.config
     try:
         totals = read_totals(
             source,
@@ -67,7 +68,7 @@ def import_totals(
         )
         rows = _checked(config, totals)
         try:
-            results = campaign.record_checked(
+            results = campaign.record_many(
                 rows, by=by, skip_unknown=skip_unknown, dry_run=dry_run, **how
             )
         except BadRows as refused:

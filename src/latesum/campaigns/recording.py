@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -72,21 +72,8 @@ class Recorded(NamedTuple):
         return self
 
 
-def check_rows(
-    rows: Iterable[Row | Mapping[str, Any]], config: CampaignConfig
-) -> list[Row | InvalidInput]:
-    """The rows with checked values; a refusal is in the place of a row that has a bad one."""
-    checked = list[Row | InvalidInput]()
-    for row in rows:
-        try:
-            checked.append(check_row(row, config))
-        except InvalidInput as refusal:
-            checked.append(refusal)
-    return checked
-
-
 class Recorder:
-    """Records checked rows one by one: each is judged by the log as it is after those before it.
+    """Records rows one by one: each is judged by the log as it is after those before it.
 
     `append` writes an event down.
     """
@@ -110,15 +97,13 @@ class Recorder:
         self._known = {region: Completeness(part, now) for region, part in state.parts.items()}
         self._usual = {region: _usual(part) for region, part in state.parts.items()}
 
-    def record_all(self, rows: Sequence[Row | InvalidInput]) -> list[Recorded]:
+    def record_all(self, rows: Iterable[Row | Mapping[str, Any]]) -> list[Recorded]:
         """Record all; `BadRows` if some are bad, and then nothing may be written."""
         problems = list[tuple[int, InvalidInput]]()
         results = list[Recorded]()
         for index, row in enumerate(rows):
             try:
-                if isinstance(row, InvalidInput):
-                    raise row
-                results.append(self._record(row))
+                results.append(self._record(check_row(row, self.config)))
             except InvalidInput as bad:
                 if not bad.field:  # the clock or the log, and not the row
                     raise

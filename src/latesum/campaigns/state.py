@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from latesum._checks import InvalidInput
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.rows import RecordStatus, Shown, largest_share, shown_of
+from latesum.files import FileForm
 from latesum.policies.base import Purpose
 
 #: Who chose an option: the policy; no one asked (carried on); an operator, by a pause or a pin;
@@ -144,8 +145,8 @@ class CampaignState:
         self.pin: Pin | None = None
         self.finished: Event | None = None
         self.actions: list[Event] = []
-        #: How the last file was written that said so, as `FileForm.to_json` has it.
-        self.file_form: dict[str, Any] = {}
+        #: How the last file was written that was imported.
+        self.file_form = FileForm()
         self.parts: dict[str, CampaignState] = {"": self}
         if region is None and config.regions:
             self.parts = {each: CampaignState(config, region=each) for each in config.regions}
@@ -249,7 +250,7 @@ class CampaignState:
             case "change":
                 self.config = CampaignConfig.from_json({**self.config.to_json(), **body["changes"]})
             case "file form":
-                self.file_form = body["form"]
+                self.file_form = FileForm(**body["form"])
             case "import refused":  # changes nothing here
                 pass
             case _:

@@ -32,13 +32,12 @@ from latesum.campaigns.database import (
     FOLDER_VARIABLE,
     campaigns,
     checked_url,
-    is_read_only,
     log,
     make_engine,
     make_tables,
 )
 from latesum.campaigns.state import Event
-from latesum.errors import Deleted, ReadOnly, UnknownCampaign
+from latesum.errors import Deleted, UnknownCampaign
 
 # Made once, because to build a statement takes longer than to run it.
 # The configuration is read apart from the rest: it may have a history of 10,000 rows.
@@ -62,7 +61,7 @@ _FAILURES = {
     "malformed|not a database|corrupt|invalid page": "The store is damaged: go back to a copy of "
     "it, or to what `latesum campaign export --all` wrote (`latesum campaign restore`).",
     "readonly|read-only|permission denied|unable to open": "It is read-only, gone, or not for this "
-    "user: can files be made in its folder? Otherwise choose another store.",
+    "user: can files be made in its folder? Otherwise copy it, or choose another store.",
     "disk i/o error|input/output error": "The disk fails: look at it and try again.",
     "locked|busy|queuepool": "It is busy just now; try again.",
     "": "It cannot be used just now; try again.",
@@ -93,8 +92,6 @@ class Store:
 
     Args:
         url: An SQLAlchemy address, or a path, which means an SQLite file.
-        read_only: Whether nothing may be written; by default, if it is an SQLite file that
-            cannot be.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -104,11 +101,9 @@ class Store:
     >>> store.close(); folder.cleanup()
     """
 
-    def __init__(self, url: str | Path | None = None, *, read_only: bool | None = None) -> None:
+    def __init__(self, url: str | Path | None = None) -> None:
         self.url = checked_url(url)
-        #: Whether nothing can be written, as of a backup on a disk that is read only.
-        self.read_only = is_read_only(self.url) if read_only is None else read_only
-        if self._folder is not None and not self.read_only:
+        if self._folder is not None:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -116,9 +111,9 @@ class Store:
                     f"the folder {self._folder} cannot be made: {error.strerror}. Keep campaigns "
                     f"elsewhere, by --store or ${FOLDER_VARIABLE}."
                 ) from None
-        self.engine = make_engine(self.url, read_only=self.read_only)
+        self.engine = make_engine(self.url)
         try:
-            make_tables(self.engine, read_only=self.read_only)
+            make_tables(self.engine)
         except DBAPIError as error:
             self.engine.dispose()
             raise InvalidInput(f"{self.place} cannot be opened: {self.failure(error)}") from error
@@ -246,8 +241,6 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        if self.read_only:
-            raise ReadOnly(f"{self.place} can only be read: nothing can be written there.")
         connection = self.engine.connect().execution_options(latesum_write=True)
         with connection, connection.begin():
             yield connection

@@ -133,7 +133,7 @@ def _import_file(
     form = take_form(given)
     check_library(file)
     with opened(campaign) as found:
-        remembered = found.file_form()
+        remembered = found.state().file_form
         result = import_totals(
             found,
             file,

@@ -90,7 +90,7 @@ def _new_campaign(
     }
     with opened_store() as store:
         made = Campaign.create(name=name, **config, store=store, clock=clock)
-        if form is not None and form != made.file_form():
+        if form is not None and form != made.state().file_form:
             made.remember_file_form(form, user=user_name(None), reason="the campaign was set up so")
         found = made.config
         formats = {int: ",", float: ",.6g"}

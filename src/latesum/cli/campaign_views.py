@@ -66,7 +66,7 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
     from latesum.campaigns.actions import describe_event
 
     with opened(campaign) as found:
-        config = found.current_config()
+        config = found.state().config
         for event in found.history():
             if as_json:
                 print(json.dumps(plain(event)))

@@ -64,7 +64,7 @@ def _first_token(place: str | None) -> tuple[str, str | None]:
     from latesum.service import Tokens
 
     with Store(place) as store:
-        secret = None if store.read_only else Tokens(store).first()
+        secret = Tokens(store).first()
         database = store.url.database if store.url.drivername == "sqlite" else None
         named = store.place
     if secret is None:

@@ -21,7 +21,6 @@ from latesum.errors import (
     Conflicting,
     MissingExtra,
     NotPossible,
-    ReadOnly,
     UnknownBucket,
     UnknownCampaign,
 )
@@ -130,8 +129,6 @@ def refusal_of(error: BaseException) -> Refused:
             return error
         case BadFile():
             return Refused(422, error.heading, error.problems)
-        case ReadOnly():
-            return Refused(503, str(error))
         case UnknownCampaign() | UnknownBucket():
             return Refused(404, str(error))
         case Conflicting() | NotPossible():

@@ -177,22 +177,14 @@ class Sessions:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        #: Of a store that can only be read, by their hashes: the token and the end of each.
-        self._in_memory: dict[str, tuple[Token, datetime]] = {}
 
     def new(self, token: Token, lasts: timedelta) -> str:
         """Begin a session; what is returned goes into the browser and is never shown again.
 
-        Of a token that has many sessions the oldest end. Where the store can only be read, the
-        session lives as long as this process.
+        Of a token that has many sessions the oldest end.
         """
         secret, now = "session_" + secrets.token_urlsafe(32), now_text()
         ends = datetime.now(UTC) + lasts
-        if self._store.read_only:
-            self._in_memory[hash_of(secret)] = (token, ends)
-            for oldest in list(self._in_memory)[: -MAX_SESSIONS * 10]:
-                del self._in_memory[oldest]
-            return secret
         its = _session.token == token.id
         newest = (
             select(_session.id)
@@ -210,9 +202,6 @@ class Sessions:
 
     def find(self, secret: str) -> Token | None:
         """The token of a session that has not ended."""
-        if self._store.read_only:
-            token, ends = self._in_memory.get(hash_of(secret), (None, datetime.now(UTC)))
-            return token if ends > datetime.now(UTC) else None
         asked = {"hash": hash_of(secret), "now": now_text()}
         with self._store.engine.connect() as connection:
             row = connection.execute(_BY_SESSION, asked).one_or_none()
@@ -220,9 +209,6 @@ class Sessions:
 
     def end(self, secret: str) -> None:
         """End a session; one that has ended stays so."""
-        if self._store.read_only:
-            self._in_memory.pop(hash_of(secret), None)
-            return
         with writing(self._store) as connection:
             its = _session.hash == hash_of(secret)
             connection.execute(delete(database.sessions).where(its))

@@ -326,8 +326,7 @@ class Monitor:
         while True:
             try:
                 statuses = await self._campaigns.statuses(of_any_age=False, pause=_PAUSE)
-                if not self._campaigns.store.read_only:
-                    await self.tell(statuses)
+                await self.tell(statuses)
             except (DBAPIError, StoreBusy, Refused) as error:
                 # The store fails or the service is busy; those who ask for something hear of it.
                 LOGGER.debug("campaigns cannot be looked after just now", exc_info=error)

@@ -100,7 +100,8 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
 @needs("read")
 async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
     """What a campaign is set up with, with all changes."""
-    stored, config = cached.campaign.stored, await cached.read(cached.reader.current_config)
+    stored, state = cached.campaign.stored, await cached.read(cached.reader.state)
+    config = state.config
     return models.CampaignAnswer(
         name=stored.name,
         created_at=stored.created_at,
@@ -193,7 +194,7 @@ async def history(
 ) -> Response:
     """The log: decisions, totals, revisions, operator actions."""
     events = await cached.read(cached.campaigns.store.log, cached.campaign.stored.id, after)
-    config = await cached.read(cached.reader.current_config)
+    config = (await cached.read(cached.reader.state)).config
     shown = [
         {**event._asdict(), "sentence": describe_event(event, config)} for event in events[:limit]
     ]

@@ -319,7 +319,7 @@ async def totals_page(cached: NamedCampaign, who: Who) -> Response:
         regions=list(status.regions),
         options=[row.name for row in status.options],
         is_market=status.model is not None,
-        form=await cached.read(cached.campaign.file_form),
+        form=(await cached.read(cached.campaign.state)).file_form,
     )
 
 
@@ -354,7 +354,7 @@ async def history_page(
 
 def _find_events(campaign: Campaign, kind: str, text: str) -> list[tuple[Event, str]]:
     """The events of a kind that have a text in their sentence, newest first."""
-    config, kinds = campaign.current_config(), _GROUPS.get(kind)
+    config, kinds = campaign.state().config, _GROUPS.get(kind)
     events = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
     described = [(event, describe_event(event, config)) for event in events]
     return [each for each in described if text in each[1].casefold()]
