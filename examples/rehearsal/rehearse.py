@@ -80,7 +80,7 @@ def _import_report(campaign: Campaign, shop: Shop, folder: Path, morning: date) 
     path = folder / f"bericht.{'xlsx' if morning.weekday() == 0 else 'csv'}"
     (shop.write_excel if path.suffix == ".xlsx" else shop.write_csv)(path, morning)
     # How the files are written is said once; the campaign remembers it.
-    form = GERMAN if campaign.file_form().says_nothing else None
+    form = GERMAN if campaign.state().file_form == FileForm() else None
     assert import_totals(campaign, path, form, by="the office").written
 
 
@@ -119,7 +119,7 @@ def main() -> None:
     with Campaign.open("offers", store=folder / "shop.db") as campaign:
         for event in campaign.history():
             if event.kind not in ("decision", "record"):
-                print(describe_event(event, campaign.current_config()))
+                print(describe_event(event, campaign.state().config))
         print(campaign.status().headline)
 
 

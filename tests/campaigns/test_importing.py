@@ -139,6 +139,26 @@ def test_every_bad_row_is_named(campaign):
     ]  # fmt: skip
 
 
+def test_what_the_dates_of_a_file_showed_is_remembered(campaign):
+    march = b"date,total\n03/04/2026,122\n"
+    with pytest.raises(BadFile, match="'03/04/2026' can be read in two ways"):
+        import_totals(campaign, march)
+    known = b"date,total\n03/03/2026,120\n03/13/2026,120\n"
+    assert import_totals(campaign, known, skip_unknown=True).form.date_format == "month-first"
+    assert import_totals(campaign, march).written
+    assert campaign.state().value(3).total == 122
+    assert import_totals(campaign, b"date;total\n05.03.2026;130\n").written
+    with pytest.raises(BadFile, match="date format to day-first"):
+        import_totals(campaign, b"date,total\n30/03/2026,130\n")
+
+
+def test_a_total_that_may_be_a_rate_is_noted_and_taken_in(campaign):
+    data = b"date,rounds,total\n2026-03-02,5000,200\n2026-03-03,5000,0.024\n"
+    (_, first), (_, second) = import_totals(campaign, data).rows
+    assert (first.note, second.verdict) == ("", "new")
+    assert "is it a rate, and not a count?" in second.note
+
+
 def hours(new_campaign, clock, start):
     clock.now = datetime.fromisoformat(start).replace(tzinfo=UTC)
     campaign = new_campaign(every="hour", zone="Europe/Berlin")

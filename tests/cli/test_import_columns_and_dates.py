@@ -1,11 +1,10 @@
-"""Files as people have them: names of columns, dates, what the preview shows, and totals that look wrong."""
+"""Files on the command line: histories of plans, what the preview shows, and what is remembered."""
 
 import json
 import shlex
 from pathlib import Path
 
 import numpy as np
-import openpyxl
 import pytest
 
 NEW = shlex.split(
@@ -38,33 +37,6 @@ def write(name, *lines):
 
 def buckets(run, **how):
     return json.loads(run("status", "--json", **how)[1])["timeline"]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        "day,visitors,sales",
-        "Date,Sessions,Orders",
-        "date,users,purchases",
-        "bucket,visits,transactions",
-        "date,rounds,revenue",
-        "date,visitors,conversions",
-        "date,clicks,orders",
-    ],
-)
-def test_usual_names_of_columns_are_understood_by_imports_and_histories(run, names):
-    out = run("import", write("t.csv", names, "2026-03-02,5000,120")).done()
-    assert "Not used" not in out
-    assert [buckets(run)[0][key] for key in ("rounds", "total")] == [5000, 120]
-    past = write("past.csv", names, "2026-02-28,5000,118", "2026-03-01,5100,121")
-    usual = write("usual.csv", "date,rounds,total", *Path(past).read_text().splitlines()[1:])
-    found = []
-    for file in (past, usual):
-        run("new", file, *NEW[2:], "--history", file, "--status-quo", "gift", "--seed", "1").done()
-        run("export", "one.json", "-c", file)
-        found.append(Path("one.json").read_text().replace(file, "same"))
-    assert "118" in found[0]
-    assert found[0] == found[1]
 
 
 def test_the_history_of_a_plan_is_that_of_a_campaign(latesum, run):
@@ -100,58 +72,6 @@ def test_a_plan_is_told_how_its_history_is_written(latesum, tmp_path, monkeypatc
     latesum(*without).refused("a history: a file of past days")
 
 
-def test_a_history_without_any_total_is_refused_with_the_columns_that_were_seen(run):
-    past = write("past.csv", "date,visitors,Bestellungen", "2026-02-28,5000,118")
-    run("new", "other", *NEW[2:], "--history", past, "--status-quo", "gift", "--seed", "1").refused(
-        "no row has a total", "date, visitors, Bestellungen", "set columns to total=NAME"
-    )
-    assert "other" not in run("list")[1]
-
-
-def test_two_columns_that_can_both_be_the_total_are_refused(run):
-    file = write("t.csv", "date,sessions,orders,revenue", "2026-03-02,5000,120,3600")
-    run("import", file).refused("the columns orders and revenue can all be the total")
-    assert run("import", file, "--columns", "total=orders")[0] == 0
-    assert buckets(run)[0]["total"] == 120
-
-
-def american(first, last):
-    days = [f"2026-{day}" for day in ("10-30", "10-31", "11-01", "11-02")]
-    rows = [f"{day[5:7]}/{day[8:]}/{day[:4]},5000,{120 + n}" for n, day in enumerate(days)]
-    return ["date,visitors,orders", *rows[first:last]]
-
-
-@pytest.fixture
-def autumn(campaign):
-    """A campaign that decided the last days of October and the first of November."""
-    new = [*NEW[:-4], "--start", "2026-10-30"]
-    assert campaign(*new, day="2026-10-30")[0] == 0
-    for day in ("2026-10-30", "2026-10-31", "2026-11-01", "2026-11-02"):
-        assert campaign("next", day=day)[0] == 0
-    return lambda *arguments, day="2026-11-03": campaign(*arguments, day=day)
-
-
-def test_one_date_that_can_be_read_in_one_way_settles_the_file(autumn):
-    file = write("t.csv", "date,orders", "10/30/2026,120", "31/10/2026,121", "11/01/2026,122")
-    autumn("import", file).refused("row 3 has the day first and row 2 the month")
-    assert "date format month-first" in autumn("import", write("us.csv", *american(0, 4))).done()
-    found = {row["label"]: row["total"] for row in buckets(autumn)}
-    assert (found["2026-11-01"], found["2026-11-02"]) == (122, 123)
-
-
-def test_what_the_dates_of_a_file_showed_is_remembered(autumn):
-    first = write("us.csv", *american(2, 4))
-    autumn("import", first).refused("'11/01/2026' can be read in two ways")
-    assert autumn("import", write("october.csv", *american(0, 2)))[0] == 0
-    assert "read as remembered: date format month-first" in autumn("import", first).done()
-    assert {row["label"]: row["total"] for row in buckets(autumn)}["2026-11-01"] == 122
-    german = write("de.csv", "date;visitors;orders", "02.11.2026;5000;130")
-    assert autumn("import", german)[0] == 0
-    assert {row["label"]: row["total"] for row in buckets(autumn)}["2026-11-02"] == 130
-    british = write("uk.csv", "date,orders", "30/10/2026,130")
-    autumn("import", british).refused("date format to day-first")
-
-
 def test_refused_imports_are_in_the_log_and_named_by_the_alarm(run):
     good = ["date,visitors,orders", "2026-03-02,5000,120", "2026-03-03,5000,121"]
     assert run("import", write("good.csv", *good))[0] == 0
@@ -175,26 +95,6 @@ def test_refused_imports_are_in_the_log_and_named_by_the_alarm(run):
     assert "the same" in run("replay", day="2026-03-10")[1]
 
 
-def test_rounds_are_whole_numbers_so_a_mark_in_them_separates_thousands(run):
-    file = write("t.csv", "date;visitors;orders", "02.03.2026;4.210;101", "03.03.2026;4,300;99")
-    run("import", file).done()
-    assert [row["rounds"] for row in buckets(run)[:2]] == [4210, 4300]
-    total = write("t.csv", "date;orders", "02.03.2026;4.210")
-    run("import", total).refused("can be read in two ways, as 4210 and as 4.210")
-
-
-def test_formulas_that_were_never_calculated_are_no_empty_totals(run):
-    book = openpyxl.Workbook()
-    book.active.append(["date", "visitors", "orders"])
-    book.active.append(["2026-03-02", 5000, 120])
-    book.active.append(["2026-03-03", 5000, "=C2+1"])
-    book.save("t.xlsx")
-    run("import", "t.xlsx").refused(
-        "row 3, column orders: '=C2+1' is a formula that was never calculated"
-    )
-    assert buckets(run)[0]["total"] is None
-
-
 @pytest.mark.parametrize("traffic", ["8.000 per day", "800.000 a week"])
 def test_traffic_that_can_be_read_in_two_ways_is_refused_with_both_spellings(latesum, traffic):
     both = f"write {traffic.split()[0].replace('.', '')} or {traffic.split('.')[0]} per"
@@ -214,14 +114,6 @@ def test_the_preview_shows_what_was_read_what_it_is_credited_to_and_what_it_repl
     assert read == [4210, 101, shown, 96]
     assert found[1]["was_total"] is None
     assert buckets(run)[0]["total"] == 96
-
-
-def test_a_total_that_may_be_a_rate_is_noted_and_taken_in(run):
-    file = write("t.csv", "date,visitors,orders", f"{DAYS[0]},5000,200", f"{DAYS[1]},5000,0.024")
-    first, second = json.loads(run("import", file, "--json")[1])["rows"]
-    assert first["note"] == ""
-    assert second["verdict"] == "new"
-    assert "is it a rate, and not a count?" in second["note"]
 
 
 def test_a_file_may_be_read_otherwise_without_changing_how_later_ones_are(run):

@@ -14,9 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
+from latesum.errors import BadFile
 from latesum.files import FileForm
 from latesum.files.table import open_table
-from latesum.files.totals import read_totals
+from latesum.files.totals import Row, read_history, read_totals
 
 FIELDS = {"day": ("day", "date"), "sales": ("sales",)}
 ENOUGH = [("day", "sales")]
@@ -196,6 +197,52 @@ def test_folders_and_missing_files_are_refused(tmp_path):
     for path, says in (("", "is a folder"), ("no.csv", "no file"), ("no.xlsx", "no file")):
         with pytest.raises(InvalidInput, match=says):
             rows(tmp_path / path)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "day,visitors,sales",
+        "Date,Sessions,Orders",
+        "date,users,purchases",
+        "bucket,visits,transactions",
+        "date,rounds,revenue",
+        "date,Link clicks,conversions",
+        "date,clicks,Conversions (by conv. time)",
+    ],
+)
+@pytest.mark.parametrize("read", [read_totals, read_history])
+def test_usual_names_of_columns_are_understood(names, read):
+    found = read(f"{names}\n2026-03-02,5000,120\n".encode())
+    assert found.rows == [Row("2026-03-02", 5000, 120.0, line=2)]
+    assert found.ignored == ()
+
+
+def test_a_history_without_any_total_is_refused_with_the_columns_that_were_seen():
+    with pytest.raises(
+        BadFile,
+        match=r"no row has a total.*date, visitors, Bestellungen.*set columns to total=NAME",
+    ):
+        read_history(b"date,visitors,Bestellungen\n2026-02-28,5000,118\n")
+
+
+def test_rounds_are_whole_numbers_so_a_mark_in_them_separates_thousands():
+    read = read_totals(b"date;visitors;orders\n02.03.2026;4.210;101\n03.03.2026;4,300;99\n")
+    assert [row.rounds for row in read.rows] == [4210, 4300]
+
+
+def test_formulas_that_were_never_calculated_are_no_empty_totals():
+    sheet = [["date", "orders"], ["2026-03-02", 120], ["2026-03-03", "=B2+1"]]
+    ((line, problem),) = read_totals(book(("One", sheet))).problems
+    assert (line, "column orders: '=B2+1' is a formula that was never" in problem) == (3, True)
+
+
+def test_one_date_that_can_be_read_in_one_way_settles_the_file():
+    with pytest.raises(BadFile, match="row 3 has the day first and row 2 the month"):
+        read_totals(b"date,orders\n10/30/2026,120\n31/10/2026,121\n11/01/2026,122\n")
+    read = read_totals(b"date,orders\n11/01/2026,122\n10/31/2026,121\n")
+    assert [row.bucket for row in read.rows] == ["2026-11-01", "2026-10-31"]
+    assert read.form == FileForm(date_format="month-first")
 
 
 #: Bytes with the marks of all kinds, and with what tables are made of.

@@ -26,8 +26,19 @@ Cell = Any
 _EMPTY = frozenset(("", "-", "--", "—", "–", "na", "n/a", "nan", "null", "none"))
 #: Separators between thousands that never separate decimals.
 _SPACES = " '\u00a0\u2009\u202f\u2019"
-_PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
-_TWO_WAYS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
+#: A number by its decimal mark: plain, or with thousands that are separated alike.
+_NUMBERS = {
+    mark: re.compile(
+        rf"[+-]?(?:(?:[0-9]+(?:[{mark}][0-9]*)?|[{mark}][0-9]+)(?:[eE][+-]?[0-9]{{1,4}})?"
+        rf"|[1-9][0-9]{{0,2}}([{other}{_SPACES}])[0-9]{{3}}(?:\1[0-9]{{3}})*(?:[{mark}][0-9]*)?)"
+    )
+    for mark, other in ((".", ","), (",", "."))
+}
+#: What makes Python's number of one with this decimal mark.
+_PLAIN = {
+    ".": str.maketrans("", "", f",{_SPACES}"),
+    ",": str.maketrans(",", ".", f".{_SPACES}"),
+}
 _ISO_LIKE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 #: A day, and a time of day behind it.
 _WITH_TIME = re.compile(r"(.*?)(?:[ ,T\t]+([0-9]{1,2}(?::.*)?))?", re.DOTALL)
@@ -72,25 +83,33 @@ def number(
     """
     if not isinstance(cell, str):
         return _plain_number(cell)
-    text = cell.strip()
-    if not _PLAIN.fullmatch(text):
-        text = _bare(text)
-    decimal = form.decimal
-    if whole and decimal is None and _TWO_WAYS.fullmatch(text):
-        return float(re.sub(r"[.,]", "", text))
-    if decimal is None and separator == "," and _PLAIN.fullmatch(text):
-        decimal = "."
-    if decimal is None and _TWO_WAYS.fullmatch(text):
+    text = _bare(cell.strip())
+    readings = _readings(text)
+    if form.decimal is not None:
+        found = readings.get(form.decimal)
+    elif whole and readings:
+        found = max(readings.values(), key=abs)
+    elif separator == "," and "," not in text:
+        found = readings.get(".")
+    elif len(set(readings.values())) > 1:
         mark = "." if "." in text else ","
         as_whole, share = text.replace(mark, ""), text.replace(mark, ".")
         raise InvalidInput(
             f"{shortened(cell.strip())!r} can be read in two ways, as {as_whole} and as {share}; "
-            f"set the decimal mark to '{_other_mark(mark)}' or '{mark}'."
+            f"set the decimal mark to '{'.' if mark == ',' else ','}' or '{mark}'."
         )
-    found = _with_decimal(text, decimal or _seen_decimal(text))
+    else:
+        found = next(iter(readings.values()), None)
     if found is None:
-        raise InvalidInput(_no_number(cell.strip(), text, decimal))
+        raise InvalidInput(_no_number(cell.strip(), text, form.decimal))
     return found
+
+
+def _readings(text: str) -> dict[str, float]:
+    """The finite numbers that a text can be, by the decimal mark."""
+    marks = [mark for mark, pattern in _NUMBERS.items() if pattern.fullmatch(text)]
+    found = {mark: float(text.translate(_PLAIN[mark])) for mark in marks}
+    return {mark: value for mark, value in found.items() if math.isfinite(value)}
 
 
 def _plain_number(cell: Cell) -> float:
@@ -115,40 +134,6 @@ def _bare(text: str) -> str:
     elif kept and unicodedata.category(kept[-1]) == "Sc":
         kept = kept[:-1]
     return sign + kept.strip()
-
-
-def _other_mark(mark: str) -> str:
-    return "." if mark == "," else ","
-
-
-def _seen_decimal(text: str) -> str:
-    """The mark that can only be decimal: the later of two, or one between no thousands."""
-    point, comma = text.rfind("."), text.rfind(",")
-    if point >= 0 and comma >= 0:
-        return "." if point > comma else ","
-    mark = "." if comma < 0 else ","
-    # 1.234.567 has the mark twice: it separates thousands.
-    return mark if text.count(mark) <= 1 else _other_mark(mark)
-
-
-@functools.cache
-def _grouped(separator: str) -> re.Pattern[str]:
-    return re.compile(rf"[+-]?[0-9]{{1,3}}({re.escape(separator)}[0-9]{{3}})+")
-
-
-def _with_decimal(text: str, decimal: str) -> float | None:
-    whole, mark, rest = text.partition(decimal)
-    for separator in (_other_mark(decimal), *_SPACES):
-        if separator in whole:
-            if not _grouped(separator).fullmatch(whole):
-                return None
-            whole = whole.replace(separator, "")
-            break
-    plain = whole + ("." if mark else "") + rest
-    if not _PLAIN.fullmatch(plain):
-        return None
-    found = float(plain)
-    return found if math.isfinite(found) else None
 
 
 def _no_number(shown: str, text: str, decimal: str | None) -> str:
