@@ -276,8 +276,6 @@ def test_no_winner_before_every_surviving_option_was_visited_twice(new_campaign,
         campaign.record(bucket, rounds=5000, total=round(5000 * rates[decision.option]))
         status = campaign.status()
         once = [row.name for row in status.options if row.periods == 1]
-        warned = [each for each in status.health if "one period only" in each.sentence]
-        assert bool(warned) == bool(once and bucket > 1 and status.winner is None)
         if status.winner is not None:
             assert all(row.periods >= 2 for row in status.options if row.status != "behind")
             named = status.winner

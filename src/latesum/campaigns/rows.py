@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
+from latesum.campaigns.buckets import Buckets
 from latesum.files.totals import Row
-
-if TYPE_CHECKING:
-    from latesum.campaigns.config import CampaignConfig
 
 T = TypeVar("T")
 #: What a record says about a total; one that is missing will never be known, which is not zero.
@@ -48,6 +46,22 @@ class Observation(NamedTuple):
     state: Literal["known", "pending", "missing"] = "known"
     #: How much of the total was in when it was reported; the total is scaled up by it.
     share: float = 1.0
+
+
+class RowRules(Protocol):
+    """What of a campaign's configuration says which rows can be right."""
+
+    options: tuple[str, ...]
+    regions: tuple[str, ...]
+    policy: str
+    status_quo: str
+    expected_rounds: int
+
+    @property
+    def buckets(self) -> Buckets: ...
+
+    @property
+    def is_market(self) -> bool: ...
 
 
 def shown_of(written: Any) -> Shown:
@@ -100,7 +114,7 @@ def largest_share(shown: Shown) -> int:
     return shown if isinstance(shown, int) else max(shown, key=lambda pair: pair[1])[0]
 
 
-def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
+def check_row(row: Row | Mapping[str, Any], config: RowRules) -> Row:
     """The row with checked values, its bucket as a number, or a refusal that names the column.
 
     Whether its region is one of the campaign's, the verdict says.
@@ -146,7 +160,7 @@ def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
     return row._replace(bucket=bucket, rounds=rounds, total=total, region=region)
 
 
-def _check_shown(text: str, config: CampaignConfig) -> None:
+def _check_shown(text: str, config: RowRules) -> None:
     if not isinstance(read_shown(text, config.options), int) and not config.is_market:
         raise InvalidInput(
             f"{shortened(text)!r} is several options in one bucket, and {config.policy} learns "
@@ -163,7 +177,7 @@ def in_field(field: str, check: Callable[..., T], *arguments: Any) -> T:
         raise InvalidInput(refusal.message, field=field, remedy=refusal.remedy) from None
 
 
-def read_history(value: Any, config: CampaignConfig) -> tuple[Observation, ...]:
+def read_history(value: Any, config: RowRules) -> tuple[Observation, ...]:
     """The buckets before the start, oldest first.
 
     A row without `shown` showed the status quo.
@@ -202,7 +216,7 @@ def read_history(value: Any, config: CampaignConfig) -> tuple[Observation, ...]:
     return tuple(whole)
 
 
-def _past_row(given: Mapping[str, Any], config: CampaignConfig) -> Observation:
+def _past_row(given: Mapping[str, Any], config: RowRules) -> Observation:
     for name in given:
         known_name(name, _PAST_FIELDS, "column of a history")
     number = config.buckets.number(given["bucket"])

@@ -67,8 +67,8 @@ def open_rows(
     >>> separator, list(rows)
     (';', [(2, ['day', 'sales']), (3, ['1', '2'])])
     """
-    content = _content(source)
-    kind = check_library(content)
+    content = source if isinstance(source, bytes) else _read_bytes(source)
+    kind = _kind(content)
     if kind == "Excel":
         return None, _excel_rows(content, is_names, sheet)
     if kind == "Parquet":
@@ -76,13 +76,19 @@ def open_rows(
     return _text_rows(_decoded(content), is_names, decimal_commas)
 
 
-def check_library(source: Path | bytes) -> str:
-    """The kind of a file, CSV, Excel or Parquet; a library that is missing is named.
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InvalidInput(f"there is no file {path}.") from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a folder, not a file.") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
 
-    >>> check_library(b"day,sales")
-    'CSV'
-    """
-    content = _content(source)
+
+def _kind(content: bytes) -> str:
+    """CSV, Excel or Parquet; a library that is missing is named."""
     if content.startswith(b"\xd0\xcf\x11\xe0"):
         raise InvalidInput("this is an Excel file of the old kind (.xls); save it as .xlsx or CSV.")
     if content.startswith(b"\x1f\x8b"):
@@ -92,19 +98,6 @@ def check_library(source: Path | bytes) -> str:
             need(kind.lower())
             return kind
     return "CSV"
-
-
-def _content(source: Path | bytes) -> bytes:
-    if isinstance(source, bytes):
-        return source
-    try:
-        return source.read_bytes()
-    except FileNotFoundError:
-        raise InvalidInput(f"there is no file {source}.") from None
-    except IsADirectoryError:
-        raise InvalidInput(f"{source} is a folder, not a file.") from None
-    except OSError as error:
-        raise InvalidInput(f"{source} cannot be read: {error.strerror}.") from None
 
 
 # Text.
