@@ -20,51 +20,110 @@ def found(campaign, level=None):
     }
 
 
-def live(campaign, clock, count, rounds=5000):
-    """Every morning the question, and the total of yesterday."""
+def of_yesterday(campaign, rounds=5000):
+    """What is recorded every morning: the total of the day before."""
+
+    def record(day):
+        if day - 1 in campaign.state().decisions:
+            campaign.record(day - 1, rounds=rounds, total=0.3 * rounds)
+
+    return record
+
+
+def live(campaign, clock, count, record=lambda day: None):
+    """Every morning the question, and what is recorded on that day; the alarms of each."""
+    alarms = []
     for _ in range(count):
-        bucket = campaign.decide().bucket
-        if bucket - 1 in campaign.state().decisions:
-            campaign.record(bucket - 1, rounds=rounds, total=0.3 * rounds)
+        record(campaign.decide().bucket)
+        alarms.append(found(campaign, "alarm").get("learns nothing"))
         clock.pass_by(days=1)
     clock.pass_by(days=-1)
+    return alarms
 
 
 def test_a_campaign_that_is_well_has_only_notes(new_campaign, clock):
     campaign = new_campaign(**FLOW)
-    live(campaign, clock, 60)
-    assert {each.level for each in campaign.health()} == {"note"}
-    # These totals come at once, whatever the delay that was told: that is noted, too.
-    assert set(found(campaign)) == {"weekdays"}
+    live(campaign, clock, 60, of_yesterday(campaign))
+    assert set(found(campaign)) == set(found(campaign, "note")) == {"weekdays"}
     aligned = new_campaign("aligned", **FLOW, align="week")
-    live(aligned, clock, 60)
+    live(aligned, clock, 60, of_yesterday(aligned))
     assert found(aligned) == {}
 
 
-def test_the_planned_end_is_said_with_how_long_ago_it_was(new_campaign, clock):
-    parameters = {"horizon": "5 days", "mean_delay": 100}
-    campaign = new_campaign(policy="flow", parameters=parameters)
-    live(campaign, clock, 5)
-    assert "planned end passed" not in found(campaign)
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        ({}, "after 4 days. No total was recorded for them: is the import still running?"),
+        ({"rounds": 5000}, "No total was recorded for them"),
+        ({"status": "missing"}, "after 4 days. 4 days are marked as missing: if a total turns up"),
+    ],
+)
+def test_three_buckets_without_a_usable_total_are_an_alarm(new_campaign, clock, recorded, said):
+    campaign = new_campaign()
+    alarms = live(campaign, clock, 4, lambda day: recorded and campaign.record(day, **recorded))
+    assert alarms[:3] == [None] * 3  # on the third morning two days are over
+    assert "no total has become usable yet, after 3 days" in alarms[3]
     clock.pass_by(days=1)
-    live(campaign, clock, 1)
-    assert "was now (2026-03-06)" in found(campaign)["planned end passed"]
+    campaign.decide()
+    status = campaign.status()
+    assert said in status.alarm
+    assert status.alarm == status.health[0].sentence
+    assert status.health[0].command == "import FILE"
+    assert "nothing is known yet" in status.headline
+
+
+def test_totals_that_come_in_are_no_alarm_and_their_end_is_one(new_campaign, clock):
+    campaign = new_campaign()
+    assert live(campaign, clock, 10, of_yesterday(campaign)) == [None] * 10
     clock.pass_by(days=1)
-    live(campaign, clock, 25)
-    sentence = found(campaign)["planned end passed"]
-    assert "25,000 visitors, was 25 days ago (2026-03-06)" in sentence
-    assert "Finish the campaign, or extend it." in sentence
-    campaign.change(parameters={"horizon": "60 days"}, **ME)
-    assert "planned end passed" not in found(campaign)
+    alarms = live(campaign, clock, 4)
+    assert alarms[:2] == [None] * 2
+    assert "for 3 days, since 2026-03-11 08:00 UTC" in alarms[2]
+    campaign.record(10, rounds=5000, total=1500)
+    assert found(campaign, "alarm") == {}
+
+
+def test_totals_that_must_be_full_first_say_when_they_count(new_campaign, clock):
+    campaign = new_campaign(completeness={"5 days": 1})
+    alarms = live(campaign, clock, 20, of_yesterday(campaign))
+    full = "counts only when it is full, 5 days after the end of its day; the first will from "
+    assert full + "2026-03-08 00:00 UTC" in alarms[4]
+    assert "still running" not in alarms[4]
+    assert "recorded as final counts at once" in alarms[4]
+    assert alarms[6:] == [None] * 14  # from then on one becomes usable every day
+
+
+def test_files_that_come_once_a_week_are_no_alarm_once_that_is_usual(new_campaign, clock):
+    campaign = new_campaign()
+
+    def on_mondays(day):
+        if day % 7 == 1:
+            for bucket in range(max(day - 7, 1), day):
+                campaign.record(bucket, rounds=5000, total=1500)
+
+    alarms = live(campaign, clock, 40, on_mondays)
+    assert all(alarms[i] is None for i in range(40) if i % 7 == 0)  # on the Mondays themselves
+    assert alarms[6] is not None
+    assert alarms[15:] == [None] * 25
+    clock.pass_by(days=1)
+    alarms = live(campaign, clock, 20)
+    assert alarms[7] is None  # the file that is four days late
+    assert alarms[10] is not None
+
+
+@pytest.mark.parametrize("status", [None, "final"])
+def test_totals_of_the_evening_are_no_alarm(new_campaign, clock, status):
+    campaign = new_campaign()
+    total = {"rounds": 5000, "total": 1500, "status": status}
+    assert live(campaign, clock, 9, lambda day: campaign.record(day, **total)) == [None] * 9
 
 
 def test_a_month_of_silence_is_an_alarm(new_campaign, clock):
     campaign = new_campaign(**FLOW)
-    live(campaign, clock, 10)
+    live(campaign, clock, 10, of_yesterday(campaign))
     clock.pass_by(days=31)
     alarm = found(campaign, "alarm")["learns nothing"]
     assert "no total has become usable for 31 days, since 2026-03-11 08:00 UTC" in alarm
-    assert alarm.startswith(campaign.status().alarm)
     sentence = found(campaign)["not asked for"]
     assert "10 of the last 10 days were not asked for (the last that was: 2026-03-11)" in sentence
     assert "latesum campaign next" in sentence
@@ -85,9 +144,26 @@ def test_days_before_the_first_question_could_not_be_asked_for(new_campaign, clo
     assert "3 of the last 5 days were not asked for" in found(campaign)["not asked for"]
 
 
+def test_the_planned_end_is_said_with_how_long_ago_it_was(new_campaign, clock):
+    parameters = {"horizon": "5 days", "mean_delay": 100}
+    campaign = new_campaign(policy="flow", parameters=parameters)
+    live(campaign, clock, 5, of_yesterday(campaign))
+    assert "planned end passed" not in found(campaign)
+    clock.pass_by(days=1)
+    live(campaign, clock, 1, of_yesterday(campaign))
+    assert "was now (2026-03-06)" in found(campaign)["planned end passed"]
+    clock.pass_by(days=1)
+    live(campaign, clock, 25, of_yesterday(campaign))
+    sentence = found(campaign)["planned end passed"]
+    assert "25,000 visitors, was 25 days ago (2026-03-06)" in sentence
+    assert "Finish the campaign, or extend it." in sentence
+    campaign.change(parameters={"horizon": "60 days"}, **ME)
+    assert "planned end passed" not in found(campaign)
+
+
 def test_a_pause_that_lasts_long_is_named(new_campaign, clock):
     campaign = new_campaign(**FLOW)
-    live(campaign, clock, 3)
+    campaign.decide()
     clock.pass_by(days=1)
     campaign.pause(**ME)
     live(campaign, clock, 6)
@@ -101,7 +177,7 @@ def test_a_pause_that_lasts_long_is_named(new_campaign, clock):
 
 def test_rounds_that_are_not_as_expected_say_the_command_that_sets_them_right(new_campaign, clock):
     campaign = new_campaign(**FLOW)
-    live(campaign, clock, 6, rounds=1000)
+    live(campaign, clock, 6, of_yesterday(campaign, rounds=1000))
     sentence = found(campaign, "warning")["rounds not as expected"]
     assert "1,000 visitors on average, not 5,000" in sentence
     assert "latesum campaign change --expected-rounds 1000" in sentence
@@ -111,11 +187,12 @@ def test_rounds_that_are_not_as_expected_say_the_command_that_sets_them_right(ne
 
 def test_old_totals_that_grow_and_totals_by_decision(new_campaign, clock):
     campaign = new_campaign(**FLOW, time_basis="decision")
-    for day in range(1, 15):
-        campaign.decide()
+
+    def restate_all(day):
         for bucket in range(1, day):
             campaign.record(bucket, rounds=5000, total=1000 + 60 * (day - bucket))
-        clock.pass_by(days=1)
+
+    live(campaign, clock, 14, restate_all)
     assert set(found(campaign, "warning")) >= {"old totals grow", "dated by decision"}
 
 
@@ -140,13 +217,11 @@ def test_the_space_of_a_file_is_known_and_that_of_a_server_is_not(store_address,
 
 def test_a_finished_campaign_has_nothing_to_say(new_campaign, clock):
     campaign = new_campaign(**FLOW)
-    live(campaign, clock, 10)
+    campaign.decide()
     clock.pass_by(days=40)
     assert found(campaign, "alarm")
     campaign.finish("A", **ME)
-    assert campaign.health() == []
-    clock.pass_by(days=40)
-    assert campaign.status().health == []
+    assert campaign.health() == campaign.status().health == []
 
 
 def test_reasons_and_data_claim_nothing_that_is_not_known(new_campaign, clock):
