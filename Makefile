@@ -28,7 +28,7 @@ test-release: $(READY)
 
 kill-test: $(READY)
 	$(BIN)/python tests/campaigns/killtest.py --moments 200
-	$(BIN)/python tests/service/service_killtest.py
+	$(BIN)/python -m pytest -m slow tests/service/test_processes.py -k killed
 
 # Small changes of the source, each of which a test must notice.
 mutants: $(READY)

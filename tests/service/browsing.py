@@ -34,7 +34,7 @@ def running_site(folder, clock, **configuration):
         tokens = Tokens(store)
         secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
         # A new forecast after every total takes seconds, and most tests do not look at it.
-        given = {"clock": clock, "status_kept": 0.0, "page_every": 0.3, "forecast_every": 3600.0}
+        given = {"clock": clock, "page_every": 0.3, "forecast_every": 3600.0}
         app = create_app(store, Configuration(**{**given, **configuration}))
         address = find_address("127.0.0.1", 0)
         server = Server(app, *address, interface="asgi", http="1", websockets=False)

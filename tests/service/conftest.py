@@ -58,6 +58,16 @@ class _Client:
         self._client = client
         self.headers = headers
 
+    def act(self, campaign, action, headers=None, **body):
+        """Do an operator action."""
+        path, sent = f"{campaign}/actions/{action}", {"reason": "a test", **body}
+        return self.post(path, json=sent, headers=headers or {})
+
+    def upload(self, campaign, file, kind="text/csv", **params):
+        """Send a file of totals."""
+        headers = {"Content-Type": kind}
+        return self.post(f"{campaign}/totals", content=file, headers=headers, params=params)
+
     def __getattr__(self, method):
         def send(path, **sent):
             headers = {**self.headers, **sent.pop("headers", {})}
@@ -73,7 +83,7 @@ def make_service(store_file, clock):
 
     def make(**configuration):
         store = Store(store_file(f"campaigns{len(opened)}.db"))
-        service = Service(store, **{"clock": clock, "status_kept": 0.0, **configuration})
+        service = Service(store, **{"clock": clock, **configuration})
         service.stranger.__enter__()
         opened.append(service)
         return service
@@ -93,7 +103,7 @@ def lasting_service(tables_file, tmp_path_factory):
     """One for all tests of a file, whose processes are begun once; its clock is that of the machine."""
     path = tmp_path_factory.mktemp("lasting") / "campaigns.db"
     with Store(shutil.copyfile(tables_file, path)) as store:
-        service = Service(store, status_kept=0.0)
+        service = Service(store)
         with service.stranger:
             yield service
 

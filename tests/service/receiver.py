@@ -8,7 +8,7 @@ import threading
 class Receiver:
     """Takes what is posted to it, and answers with `status`."""
 
-    def __init__(self, bound=None):
+    def __init__(self):
         self.status = 200
         self.taken = []
         self.wait = threading.Event()
@@ -33,14 +33,7 @@ class Receiver:
             def log_message(self, *_):
                 pass
 
-        here = ("127.0.0.1", 0)
-        self.server = http.server.ThreadingHTTPServer(
-            here, Handler, bind_and_activate=bound is None
-        )
-        if bound is not None:
-            self.server.socket.close()
-            self.server.socket, self.server.server_address = bound, bound.getsockname()
-            self.server.server_activate()
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -6,9 +6,7 @@ import hmac
 import ipaddress
 import json
 import socket
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import pytest
 from service_settings import SETTINGS
@@ -17,14 +15,12 @@ from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.health import Finding
 from latesum.campaigns.view import Status
-from latesum.service import Configuration, webhooks
+from latesum.service import webhooks
 from latesum.service.webhooks import (
-    Delivered,
-    Monitor,
-    Poster,
     Webhooks,
     check_address,
     message,
+    present,
     resolve,
 )
 
@@ -47,14 +43,8 @@ def webhook(store, receiver):
 @pytest.fixture
 def tell(store):
     """Tell all webhooks how the campaigns are."""
-    with ThreadPoolExecutor(2) as threads:
-        monitor = Monitor(
-            SimpleNamespace(configuration=Configuration(site="https://latesum.example")),
-            Webhooks(store, HERE),
-            Poster(HERE, threads),
-            threads,
-        )
-        yield lambda *summaries: asyncio.run(monitor.tell(summaries))
+    webhooks = Webhooks(store, HERE, "https://latesum.example")
+    return lambda *summaries: asyncio.run(webhooks.tell(summaries))
 
 
 def summary(name="banner", health=(), winner=None, state="running"):
@@ -72,7 +62,7 @@ FULL = Finding("store nearly full", "alarm", "The disk is nearly full.")
 
 
 def test_what_is_said_of_a_change():
-    well, ill = Delivered([], None, False), Delivered(["learns nothing"], None, False)
+    well, ill = present(summary()), present(summary(health=[STALE]))
     assert message(well, summary(), None) is None
     found = message(well, summary(health=[STALE]), None)
     assert (found["health"], found["text"], found["link"]) == ("alarm", STALE.sentence, None)
@@ -80,7 +70,7 @@ def test_what_is_said_of_a_change():
     assert message(ill, summary(health=[STALE, LONG]), None)["text"] == LONG.sentence
     assert message(ill, summary(), None)["text"] == "All is well again."
     assert message(well, summary(winner="blue"), None)["text"] == "blue is the winner."
-    over = message(Delivered([], "blue", False), summary(winner="blue", state="finished"), None)
+    over = message(present(summary(winner="blue")), summary(winner="blue", state="finished"), None)
     assert over["text"].startswith("The campaign is finished")
 
 
@@ -161,8 +151,7 @@ def test_a_removed_webhook_hears_nothing_more(tell, store, receiver, webhook):
 
 
 def test_private_addresses_are_refused_unless_listed(store, receiver, webhook):
-    with ThreadPoolExecutor(2) as threads:
-        problem = asyncio.run(Poster((), threads).post(webhook, {}))
+    problem = asyncio.run(Webhooks(store).post(webhook, {}))
     assert "over https only" in problem
     assert receiver.taken == []
 
@@ -211,10 +200,11 @@ def test_addresses_that_are_refused(address, says):
 def test_a_name_is_judged_by_what_it_stands_for():
     parts = check_address("https://localhost/x")
     with pytest.raises(InvalidInput, match="not a public address"):
-        resolve(parts)
-    assert resolve(parts, (*HERE, ipaddress.ip_network("::1/128"))) in ("127.0.0.1", "::1")
+        asyncio.run(resolve(parts))
+    listed = (*HERE, ipaddress.ip_network("::1/128"))
+    assert asyncio.run(resolve(parts, listed)) in ("127.0.0.1", "::1")
     with pytest.raises(InvalidInput, match="cannot be found"):
-        resolve(check_address("https://no-such-name.invalid/x"))
+        asyncio.run(resolve(check_address("https://no-such-name.invalid/x")))
 
 
 def test_a_name_with_one_private_address_is_refused(monkeypatch):
@@ -225,7 +215,7 @@ def test_a_name_with_one_private_address_is_refused(monkeypatch):
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(InvalidInput, match="not a public address"):
-        resolve(check_address("https://hooks.example.com/x"))
+        asyncio.run(resolve(check_address("https://hooks.example.com/x")))
 
 
 def test_an_administrator_says_where_alerts_are_sent(service):
@@ -291,14 +281,14 @@ def test_check_exits_with_1_and_says_why(latesum, store, clock, monkeypatch):
 def test_sessions_and_webhooks_on_both_kinds_of_database(store_address):
     from datetime import timedelta
 
-    from latesum.service.tokens import Sessions, Tokens
+    from latesum.service.tokens import Tokens
 
     with Store(store_address) as store:
-        tokens, sessions = Tokens(store), Sessions(store)
-        secret = sessions.new(tokens.find(tokens.new("ada", "admin")), timedelta(hours=1))
-        assert sessions.find(secret).name == "ada"
-        sessions.end(secret)
-        assert sessions.find(secret) is None
+        tokens = Tokens(store)
+        secret = tokens.new_session(tokens.find(tokens.new("ada", "admin")), timedelta(hours=1))
+        assert tokens.find_session(secret).name == "ada"
+        tokens.end_session(secret)
+        assert tokens.find_session(secret) is None
         kept = Webhooks(store)
         made = kept.new("chat", "https://hooks.example.com/x", by="ada")
         kept.keep_delivered(made, '{"banner": 1}')

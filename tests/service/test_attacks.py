@@ -1,8 +1,9 @@
-"""Attacks with and without a token: each is refused early, and others are answered meanwhile."""
+"""Attacks and a bad network: each is refused early, and others are answered meanwhile."""
 
 import asyncio
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import threading
@@ -15,9 +16,11 @@ import pytest
 from service_process import ServiceProcess
 from service_settings import SETTINGS
 
-from latesum.campaigns import Store
-from latesum.service import Configuration, Tokens, auth, routing
+from latesum import InvalidInput
+from latesum.campaigns import Campaign, Store
+from latesum.service import Configuration, Tokens, auth
 from latesum.service.app import create_app
+from latesum.service.server import read_networks
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of its choice of a library for requests
@@ -28,12 +31,43 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """A service in a process of its own, and a token that may only read."""
+    """A service in a process of its own with few files, and a token that may only read."""
     address = tmp_path_factory.mktemp("served") / "campaigns.db"
     with Store(address) as store:
         secret = Tokens(store).new("shop", "read")
-    with ServiceProcess(address) as service:
+        Campaign.create(name="banner", **SETTINGS, store=store).decide()
+    with ServiceProcess(address, files=512) as service:
         yield service, secret
+
+
+def alive(service):
+    return httpx.get(f"{service.url}/livez", timeout=60).status_code == 200
+
+
+def test_a_bad_network_does_not_stop_a_service_that_has_512_files(served):
+    """Slow sockets, more connections than there are files, a silent one, and what is not HTTP."""
+    service, secret = served
+    with contextlib.ExitStack() as stack:
+        for number in range(300):
+            stack.enter_context(service.connect()).sendall(b"GET / HTTP/1.1\r\nX: ")
+            assert number % 30 or alive(service)
+        option, headers = "/v1/campaigns/banner/option", {"Authorization": f"Bearer {secret}"}
+        answer = httpx.get(service.url + option, headers=headers, timeout=60)
+        assert answer.status_code == 200
+        for _ in range(300):
+            stack.enter_context(service.connect()).sendall(b"GET / HTTP/1.1\r\nX: ")
+        assert alive(service)
+    with service.connect() as silent:
+        assert silent.recv(100) == b""
+    with service.connect() as talking:
+        talking.sendall(b"EHLO mail\r\n\r\n")
+        assert talking.recv(10_000).startswith(b"HTTP/1.1 400")
+
+
+def test_a_port_that_is_taken_is_refused(served, latesum, tmp_path):
+    port = served[0].url.rpartition(":")[2]
+    place = str(tmp_path / "other.db")
+    latesum("serve", "--store", place, "--port", port).refused("Try another --port")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +88,7 @@ def test_a_head_without_end_is_cut_off(served, start, more):
             endless.sendall(more)
             sent += len(more)
     assert sent < 16_000_000
-    assert httpx.get(f"{service.url}/livez", timeout=60).status_code == 200
+    assert alive(service)
 
 
 def test_a_large_body_that_comes_with_its_head_is_no_long_head(served):
@@ -98,12 +132,10 @@ def test_the_body_of_a_get_is_limited(service):
     assert reader.get("/v1/campaigns", content=b"x" * 100).status_code == 200
 
 
-def test_tokens_are_looked_up_while_statuses_take_long(make_service):
+def test_tokens_are_looked_up_while_statuses_take_long(service, daily):
     """All threads that make statuses are busy, and another token is let in nevertheless."""
-    service = make_service()
-    service.as_("operate").put("/v1/campaigns/daily", json={**SETTINGS, "start": "2026-03-02"})
     done = threading.Event()
-    readers = service.app.state.campaigns.workers.readers
+    readers = service.app.state.campaigns._readers
 
     async def hold_up():
         for _ in range(8):
@@ -111,27 +143,21 @@ def test_tokens_are_looked_up_while_statuses_take_long(make_service):
 
     service.stranger.portal.call(hold_up)
     try:
-        assert service.as_("record").get("/v1/campaigns/daily/option").status_code == 200
+        assert service.as_("record").get(f"{daily}/option").status_code == 200
         assert service.as_("read").get("/readyz").status_code == 200
         assert not done.is_set()
     finally:
         done.set()
 
 
-def test_no_file_of_the_working_folder_is_run(make_service, tmp_path, monkeypatch):
+def test_no_file_of_the_working_folder_is_run(operator, campaign, tmp_path, monkeypatch):
     """A large file is read by another process, which imports modules such as csv."""
     (tmp_path / "csv.py").write_text(
         f"from pathlib import Path\nPath({str(tmp_path / 'was run')!r}).touch()\n"
     )
     monkeypatch.chdir(tmp_path)
-    service = make_service()
-    operator = service.as_("operate")
-    operator.put("/v1/campaigns/banner", json=SETTINGS)
-    operator.get("/v1/campaigns/banner/option?bucket=1")
-    file = "bucket,total\n" + "1,7\n" * 9_000
-    answer = operator.post(
-        "/v1/campaigns/banner/totals", content=file, headers={"Content-Type": "text/csv"}
-    )
+    operator.get(f"{campaign}/option?bucket=1")
+    answer = operator.upload(campaign, "bucket,total\n" + "1,7\n" * 9_000)
     assert answer.status_code == 200, answer.text
     assert not (tmp_path / "was run").exists()
 
@@ -175,7 +201,7 @@ def test_a_request_has_one_host(served, hosts):
 
 
 def test_more_requests_at_once_than_can_be_answered_soon_are_503(make_service, monkeypatch):
-    monkeypatch.setattr(auth, "MAX_REQUESTS", 0)
+    monkeypatch.setattr("latesum.service.app.MAX_REQUESTS", 0)
     answer = make_service().as_("read").get("/readyz")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert make_service().stranger.get("/livez").status_code == 200
@@ -195,7 +221,7 @@ def test_requests_that_wait_for_their_bodies_keep_nobody_out(served):
 
 
 def test_a_token_has_only_some_statuses_under_way(make_service, monkeypatch):
-    monkeypatch.setattr(routing, "MAX_LONG_REQUESTS", 0)
+    monkeypatch.setattr(auth, "MAX_LONG_REQUESTS", 0)
     service = make_service()
     assert service.as_("read").get("/v1/campaigns").status_code == 429
     assert service.as_("read").get("/readyz").status_code == 200
@@ -244,12 +270,11 @@ def test_over_https_the_cookie_is_bound_to_the_host(service):
 
 
 def test_a_campaign_that_another_service_deleted_is_gone(service, operator, daily, clock):
-    other = TestClient(create_app(service.store, Configuration(clock=clock, status_kept=0.0)))
+    other = TestClient(create_app(service.store, Configuration(clock=clock)))
     token = service.as_("read").headers
     with other:
         assert other.get(f"{daily}/option", headers=token).status_code == 200
-        deletion = {"reason": "a test", "name": "daily"}
-        assert operator.post(f"{daily}/actions/delete", json=deletion).status_code == 200
+        assert operator.act(daily, "delete", name="daily").status_code == 200
         time.sleep(0.11)  # for so long a log is not looked at again
         for path in ("option", "status", "history"):
             gone = other.get(f"{daily}/{path}", headers=token)
@@ -272,14 +297,67 @@ def test_refusals_do_not_repeat_long_input(operator, campaign):
     tried = [
         operator.put(f"{campaign}/buckets/1", json={"shown": long[:900], long: 1}),
         operator.put(f"{campaign}/buckets/1", json={"shown": long[:900]}),
-        operator.get("/v1/campaigns", params={"state": long}),
+        operator.get("/v1/campaigns", params={"search": long}),
         operator.put("/v1/campaigns/new", json={**SETTINGS, "options": ["a", long]}),
         operator.put("/v1/campaigns/new", json={**SETTINGS, "policy": long}),
         operator.post(f"{campaign}/totals", json={"rows": [{"bucket": long}]}),
-        operator.post(
-            f"{campaign}/totals", content=f"{long}\n1", headers={"Content-Type": "text/csv"}
-        ),
+        operator.upload(campaign, f"{long}\n1"),
     ]
     for answer in tried:
         assert answer.status_code in (413, 422), answer.text[:300]
         assert len(answer.content) < 5_000
+
+
+def test_networks_are_read():
+    with pytest.raises(InvalidInput, match=r"write 10\.0\.0\.7 or"):
+        read_networks(["proxy.example"])
+
+
+def test_the_process_that_serves_ends_with_the_one_that_watches_over_it(tmp_path):
+    with ServiceProcess(tmp_path / "campaigns.db") as service:
+        serving = service.serving()
+        service.process.kill()
+        service.process.join()
+        with contextlib.suppress(ProcessLookupError):
+            for _ in range(3000):
+                os.kill(serving, 0)
+                time.sleep(0.02)
+            pytest.fail("it goes on")
+
+
+def test_work_that_only_looks_ends_when_its_client_leaves(service, campaign):
+    """A request for a status waits for a thread; when its client leaves it is taken back."""
+    campaigns, loop_work = service.app.state.campaigns, threading.Event()
+    begun = []
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        for _ in range(2):  # both threads that read are busy
+            loop.run_in_executor(campaigns._readers, loop_work.wait, 120)
+        cached = await campaigns.of("banner")
+        cached.reader.status = lambda *_: begun.append(1)
+        sent = []
+
+        async def receive():
+            await asyncio.sleep(0.05)
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http", "method": "GET", "path": "/v1/campaigns/banner/status",
+            "raw_path": b"/v1/campaigns/banner/status", "query_string": b"", "scheme": "http",
+            "headers": [(b"host", b"a"), (b"authorization", f"Bearer {service.secrets['read']}".encode())],
+            "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "root_path": "",
+            "http_version": "1.1", "asgi": {"version": "3.0"},
+        }  # fmt: skip
+        await service.app(scope, receive, send)
+        loop_work.set()
+        await loop.run_in_executor(campaigns._readers, lambda: None)
+        return sent
+
+    service.as_("read").get("/readyz")  # the token is known, so that no thread is needed for it
+    sent = service.stranger.portal.call(run)
+    assert sent[0]["status"] == 499
+    assert begun == []

@@ -13,24 +13,24 @@ from latesum.service import jobs
 from latesum.service.errors import Refused, send
 from latesum.service.jobs import FILES, Jobs
 
-PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
+PARQUET = "application/vnd.apache.parquet"
 FILE = b"bucket,total\n2026-03-01,7\n" + b"\n" * 20_000
 SENT = {"form": {}}
 
 
 def test_a_job_is_done_by_a_process_of_its_own():
-    answer = asyncio.run(Jobs(None).run("history", SENT, FILE, owner="a"))
+    answer = asyncio.run(Jobs().run("history", SENT, FILE, owner="a"))
     assert answer.status_code == 200
     assert json.loads(answer.body)["first"] == "2026-03-01"
 
 
 def test_what_is_refused_in_the_process_is_refused_here():
-    answer = asyncio.run(Jobs(None).run("history", SENT, b"date\n" + b"\n" * 20_000, owner="a"))
+    answer = asyncio.run(Jobs().run("history", SENT, b"date\n" + b"\n" * 20_000, owner="a"))
     assert answer.status_code == 422
 
 
 def test_a_job_that_takes_longer_than_it_may_is_refused():
-    slow = Jobs(None, {"history": FILES._replace(seconds=0.05)})
+    slow = Jobs({"history": FILES._replace(seconds=0.05)})
     with pytest.raises(Refused, match="send it in parts") as refused:
         asyncio.run(slow.run("history", SENT, FILE, owner="a"))
     assert refused.value.status == 422
@@ -46,7 +46,7 @@ def test_the_process_is_ended_when_no_one_waits_any_longer(monkeypatch):
 
     async def leave():
         monkeypatch.setattr(asyncio, "create_subprocess_exec", begin)
-        waiting = asyncio.create_task(Jobs(None).run("history", SENT, FILE, owner="a"))
+        waiting = asyncio.create_task(Jobs().run("history", SENT, FILE, owner="a"))
         while not begun:
             await asyncio.sleep(0.01)
         waiting.cancel()
@@ -72,7 +72,7 @@ def test_jobs_of_one_token_wait_for_each_other_and_not_for_those_of_others(monke
             return send({})
 
         monkeypatch.setattr(Jobs, "_run", slow)
-        shared = Jobs(None)
+        shared = Jobs()
         waiting = [
             asyncio.create_task(shared.run("history", {"of": "a"}, owner="a")) for _ in range(3)
         ]
@@ -88,7 +88,7 @@ def test_jobs_of_one_token_wait_for_each_other_and_not_for_those_of_others(monke
 def test_only_some_may_wait(monkeypatch):
     monkeypatch.setattr(jobs, "MAX_WAITING_OF_ONE", 0)
     with pytest.raises(Refused, match="in progress") as refused:
-        asyncio.run(Jobs(None).run("plan", {}, owner="a"))
+        asyncio.run(Jobs().run("plan", {}, owner="a"))
     assert (refused.value.status, refused.value.headers) == (429, {"retry_after": "10"})
 
 
@@ -116,9 +116,7 @@ def test_a_small_parquet_file_that_unpacks_to_gigabytes_is_refused(service, camp
     operator.get(f"{campaign}/option?bucket=1")
     answers = []
     thread = threading.Thread(
-        target=lambda: answers.append(
-            operator.post(f"{campaign}/totals", content=body, headers=PARQUET)
-        )
+        target=lambda: answers.append(operator.upload(campaign, body, PARQUET))
     )
     thread.start()
     while thread.is_alive():

@@ -27,7 +27,7 @@ WARNING = Finding("paused long", "warning", "It has been paused for long.")
 NOTE = Finding("weekdays", "note", "Options are compared on different days.")
 
 
-def test_the_worst_come_first_and_campaigns_are_found_by_name_option_state_and_health():
+def test_the_worst_come_first_and_campaigns_are_found_by_name_and_option():
     every = [
         line("Banner"),
         line("prices", ["9.99", "Blue"], health=[NOTE]),
@@ -35,14 +35,12 @@ def test_the_worst_come_first_and_campaigns_are_found_by_name_option_state_and_h
         line("ill", ["green"], health=[ALARM]),
     ]
 
-    def names(search="", state=None, severity=None):
-        return [each.name for each in select(every, search, state, severity)]
+    def names(search=""):
+        return [each.name for each in select(every, search)]
 
     assert names() == ["ill", "prices", "Banner", "over"]
     assert names("bann") == ["Banner"]
     assert names("BLUE") == ["prices", "Banner", "over"]
-    assert names(state="finished") == ["over"]
-    assert names(severity="healthy") == ["prices", "Banner"]
     assert names("x") == []
 
 
@@ -70,7 +68,7 @@ def test_a_list_looks_only_at_campaigns_whose_log_has_grown(counted):
     """So that 200 campaigns of 60 days cost milliseconds: nothing of them is worked out again."""
     service, made = counted
     reader = service.as_("read")
-    assert reader.get("/v1/campaigns").json()["total"] == 30
+    assert len(reader.get("/v1/campaigns").json()["campaigns"]) == 30
     made.clear()
     for path in ("/v1/campaigns", "/live", "/metrics", "/v1/campaigns?search=many-7"):
         assert reader.get(path).status_code == 200
@@ -80,7 +78,6 @@ def test_a_list_looks_only_at_campaigns_whose_log_has_grown(counted):
     line = reader.get("/v1/campaigns?search=many-7").json()["campaigns"][0]
     assert line["state"] == "paused"
     assert set(made) <= {"many-7"}
-    assert len(reader.get("/v1/campaigns?limit=10&offset=25").json()["campaigns"]) == 5
 
 
 def test_time_alone_changes_the_health_in_a_list(counted, clock):

@@ -58,32 +58,23 @@ def test_totals_are_of_a_region(operator, regional, clock):
     rows = {"rows": [{"bucket": label, "region": "south", "rounds": 900, "total": 30}]}
     assert operator.post(f"{regional}/totals", json=rows).json()["written"]
     text = f"date,region,rounds,total\n{label},south,900,33\n"
-    sent = operator.post(f"{regional}/totals", content=text, headers={"Content-Type": "text/csv"})
+    sent = operator.upload(regional, text)
     assert [each["verdict"] for each in sent.json()["rows"]] == ["revised"]
     table = operator.get(f"{regional}/buckets").text
     assert f"{label},2,red:0.4 blue:0.6," in table
 
 
 def test_acts_are_for_a_region(operator, regional, clock):
-    before = {
-        each["region"]: each["option"]
-        for each in operator.get(f"{regional}/options").json()["options"]
-    }
+    def shown():
+        answers = operator.get(f"{regional}/options").json()["options"]
+        return {each["region"]: each["option"] for each in answers}
+
+    before = shown()
     other = next(name for name in SETTINGS["options"] if name not in before.values())
-    order = {"option": other, "reason": "a fair", "region": "south"}
-    assert operator.post(f"{regional}/actions/pin", json=order).status_code == 200
-    assert (
-        operator.post(
-            f"{regional}/actions/pause", json={"reason": "x", "region": "east"}
-        ).status_code
-        == 422
-    )
+    assert operator.act(regional, "pin", option=other, region="south").status_code == 200
+    assert operator.act(regional, "pause", region="east").status_code == 422
     clock.pass_by(days=1)
-    after = {
-        each["region"]: each["option"]
-        for each in operator.get(f"{regional}/options").json()["options"]
-    }
-    assert after == {"north": before["north"], "south": other}
+    assert shown() == {"north": before["north"], "south": other}
     status = operator.get(f"{regional}/status").json()
     assert list(status["regions"]) == ["north", "south"]
     assert {each["name"] for each in status["options"]} == set(SETTINGS["options"])
@@ -207,11 +198,8 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_simulated(operator
 
 def test_the_state_of_a_region_is_its_own(operator, regional):
     operator.get(f"{regional}/options")
-    operator.post(f"{regional}/actions/pause", json={"reason": "a fair", "region": "south"})
-    operator.post(
-        f"{regional}/actions/remove-option",
-        json={"reason": "x", "region": "north", "option": "green"},
-    )
+    operator.act(regional, "pause", region="south")
+    operator.act(regional, "remove-option", region="north", option="green")
     status = operator.get(f"{regional}/status").json()
     assert status["state"] == "running"
     states = {

@@ -6,42 +6,36 @@ import io
 import pyarrow.parquet as pq
 import pytest
 from service_settings import SETTINGS
+from sqlalchemy.exc import OperationalError
+
+from latesum import InvalidInput
+from latesum.campaigns.config import CampaignConfig
 
 
-def test_a_campaign_is_made_once_by_its_name(operator, campaign):
+def test_a_campaign_is_made_once_by_its_name(operator, campaign, clock):
     again = operator.put(campaign, json=SETTINGS)
-    assert again.status_code == 200
-    assert again.json() == operator.get(campaign).json()
+    assert (again.status_code, again.json()) == (200, operator.get(campaign).json())
     other = operator.put(campaign, json={**SETTINGS, "expected_rounds": 7})
-    assert other.status_code == 409
-    assert "already" in other.json()["error"]
-    assert [each["name"] for each in operator.get("/v1/campaigns").json()["campaigns"]] == [
-        "banner"
-    ]
-
-
-def test_made_again_without_a_seed_or_a_start_it_is_the_same(operator, clock):
+    assert (other.status_code, "already" in other.json()["error"]) == (409, True)
+    (line,) = operator.get("/v1/campaigns").json()["campaigns"]
+    assert line["name"] == "banner"
     config = {key: value for key, value in SETTINGS.items() if key not in ("seed", "start")}
     assert operator.put("/v1/campaigns/c", json=config).status_code == 201
     clock.pass_by(days=3)
     assert operator.put("/v1/campaigns/c", json=config).status_code == 200
 
 
-def test_the_option_stands_until_the_day_ends(operator, daily, clock):
+def test_the_option_stands_until_the_day_ends(operator, daily, campaign, clock):
     first = operator.get(f"{daily}/option")
     assert first.json()["option"] == "red"
     assert first.headers["cache-control"] == f"private, max-age={16 * 3600}"
-    operator.post(f"{daily}/actions/pin", json={"option": "blue", "reason": "a test"})
+    operator.act(daily, "pin", option="blue")
     assert operator.get(f"{daily}/option").content == first.content  # taken is taken
     clock.pass_by(hours=16)
     after = operator.get(f"{daily}/option")
     assert (after.json()["option"], after.json()["source"]) == ("blue", "pinned")
-
-
-def test_the_option_of_a_bucket_that_has_ended_is_not_kept(operator, campaign):
-    first = operator.get(f"{campaign}/option?bucket=1")
-    assert first.json()["bucket"] == 1
-    assert first.headers["cache-control"] == "private, no-cache"
+    ended = operator.get(f"{campaign}/option?bucket=1")
+    assert (ended.json()["bucket"], ended.headers["cache-control"]) == (1, "private, no-cache")
 
 
 def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, clock):
@@ -57,9 +51,8 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, cloc
         clock.pass_by(days=1)
     in_list, in_status, warnings, pages = looks()
     assert in_list == in_status == warnings[0]
-    figure = 'latesum_campaign_health{campaign="daily",code="learns nothing",level="alarm"} 1.0'
     figures = operator.get("/metrics").text
-    assert figure in figures
+    assert 'health{campaign="daily",code="learns nothing",level="alarm"} 1.0' in figures
     assert "latesum_store_up 1.0" in figures
     assert "no total has become usable yet, after 4 days" in in_list
     for page in pages:
@@ -68,8 +61,7 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, cloc
         assert "promising" not in page
     operator.put(f"{daily}/buckets/2026-03-05", json={"rounds": 1000, "total": 300})
     in_list, in_status, warnings, pages = looks()
-    assert in_list is None
-    assert in_status is None
+    assert (in_list, in_status) == (None, None)
     assert not any("being learned" in text for text in [*warnings, *pages])
 
 
@@ -94,12 +86,10 @@ def test_bad_records_are_refused_in_a_sentence(operator, campaign, bucket, body,
 def test_an_upload_has_a_verdict_for_every_row(operator, campaign):
     for bucket in (1, 2):
         operator.get(f"{campaign}/option", params={"bucket": bucket})
-    file = {"content": "bucket,rounds,total\n1,1000,300\n2,990,290\n"}
-    headers = {"Content-Type": "text/csv"}
-    dry = operator.post(f"{campaign}/totals", **file, headers=headers, params={"dry_run": True})
-    assert dry.json()["written"] is False
-    assert [row["verdict"] for row in dry.json()["rows"]] == ["new", "new"]
-    assert operator.post(f"{campaign}/totals", **file, headers=headers).json()["written"]
+    file = "bucket,rounds,total\n1,1000,300\n2,990,290\n"
+    dry = operator.upload(campaign, file, dry_run=True).json()
+    assert (dry["written"], [row["verdict"] for row in dry["rows"]]) == (False, ["new", "new"])
+    assert operator.upload(campaign, file).json()["written"]
     rows = {"rows": [{"bucket": 1, "total": 301}, {"bucket": 77, "total": 1}]}
     refused = operator.post(f"{campaign}/totals", json=rows)
     assert refused.status_code == 409
@@ -108,70 +98,55 @@ def test_an_upload_has_a_verdict_for_every_row(operator, campaign):
     assert skipped.json()["written"]
     timeline = operator.get(f"{campaign}/status").json()["timeline"]
     assert [row["total"] for row in timeline] == [301, 290]
-
-
-def test_the_table_of_buckets_for_other_tools(operator, campaign):
-    operator.get(f"{campaign}/option?bucket=1")
-    operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
+    # The table of buckets, for other tools, is a file of totals too.
     path = f"{campaign}/buckets"
     records = operator.get(path, params={"format": "json"}).json()
     table = pq.read_table(io.BytesIO(operator.get(path, params={"format": "parquet"}).content))
     buckets = operator.get(path)
     assert buckets.headers["content-type"] == "text/csv; charset=utf-8"
     lines = list(csv.DictReader(buckets.text.splitlines()))
-    assert len(records) == table.num_rows == len(lines)
+    assert len(records) == table.num_rows == len(lines) == 2
     assert list(records[0]) == table.column_names == list(lines[0])
-    again = operator.post(
-        f"{campaign}/totals", content=buckets.content, headers={"Content-Type": "text/csv"}
-    )
-    assert [row["verdict"] for row in again.json()["rows"]] == ["same"]
+    again = operator.upload(campaign, buckets.content)
+    assert [row["verdict"] for row in again.json()["rows"]] == ["same", "same"]
 
 
 def test_bad_uploads_are_refused(operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
-    headers = {"Content-Type": "text/csv"}
-    bad = operator.post(f"{campaign}/totals", content="bucket,total\n1,x\n", headers=headers)
+    bad = operator.upload(campaign, "bucket,total\n1,x\n")
     assert bad.status_code == 422
     assert "row 2, column total" in bad.json()["details"][0]
-    assert operator.post(f"{campaign}/totals", content="x").status_code == 415
-    assert operator.post(f"{campaign}/totals", json={"rows": []}).status_code == 422
-    json_headers = {"Content-Type": "application/json"}
-    broken = operator.post(f"{campaign}/totals", content="{", headers=json_headers)
-    assert broken.status_code == 422
+    for body, kind, status in (
+        ("x", "text/plain", 415),
+        ('{"rows": []}', "application/json", 422),
+        ("{", "application/json", 422),
+    ):
+        assert operator.upload(campaign, body, kind).status_code == status
 
 
 def test_acts_are_done_once_under_one_key(operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
-    key = {"Idempotency-Key": "a-key-of-mine"}
-    first = operator.post(
-        f"{campaign}/actions/pause", json={"reason": "a test"}, headers=key
-    ).json()
-    again = operator.post(
-        f"{campaign}/actions/pause", json={"reason": "a test"}, headers=key
-    ).json()
+
+    def act(action, key, **body):
+        return operator.act(campaign, action, {"Idempotency-Key": key}, **body)
+
+    first, again = (act("pause", "a-key-of-mine").json() for _ in range(2))
     assert (first["repeated"], again["repeated"], again["state"]) == (False, True, "paused")
-    assert operator.post(f"{campaign}/actions/pause", json={"reason": "a test"}).status_code == 409
-    other = operator.post(f"{campaign}/actions/resume", json={"reason": "a test"}, headers=key)
-    assert other.status_code == 409
-    assert "Idempotency-Key" in other.json()["error"]
+    assert operator.act(campaign, "pause").status_code == 409
+    other = act("resume", "a-key-of-mine")
+    assert (other.status_code, "Idempotency-Key" in other.json()["error"]) == (409, True)
     over = {"option": "blue", "buckets": 2, "reason": "for sure", "user": "the night shift"}
-    key = {"Idempotency-Key": "another-key"}
     for _ in range(3):
-        assert operator.post(f"{campaign}/actions/pin", json=over, headers=key).status_code == 200
-    finish = {"Idempotency-Key": "the-last-key"}
+        assert act("pin", "another-key", **over).status_code == 200
     for _ in range(2):
-        done = operator.post(f"{campaign}/actions/finish", json={"reason": "over"}, headers=finish)
-        assert done.json()["state"] == "finished"
+        assert act("finish", "the-last-key").json()["state"] == "finished"
     history = operator.get(f"{campaign}/history").json()["events"]
     acts = [(event["kind"], event["body"]["user"]) for event in history if "user" in event["body"]]
-    assert acts == [
-        ("pause", "operate"),
-        ("pin", "the night shift (token operate)"),
-        ("finish", "operate"),
-    ]
+    night = "the night shift (token operate)"
+    assert acts == [("pause", "operate"), ("pin", night), ("finish", "operate")]
 
 
-def test_looking(operator, campaign):
+def test_looking(service, operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
     operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
     operator.get(f"{campaign}/option?bucket=2")
@@ -186,53 +161,38 @@ def test_looking(operator, campaign):
     rest = operator.get(f"{campaign}/history", params={"after": 2}).json()
     assert [event["sequence"] for event in page["events"] + rest["events"]] == [1, 2, 3]
     assert rest["events"][0]["sentence"]
+    assert service.stranger.get("/livez").json() == {"status": "alive"}
+    assert operator.get("/readyz").json() == {"status": "ready"}
+    figures = operator.get("/metrics").text
+    route = 'route="/v1/campaigns/{campaign}/option"'
+    assert f'latesum_requests_total{{method="GET",{route},status="200"}} 2.0' in figures
+    assert 'latesum_records_total{verdict="new"} 1.0' in figures
 
 
 def test_unknown_things_are_404(operator, campaign):
     for path in ("/v1/campaigns/none/status", "/v1/nothing", "/nothing"):
         answer = operator.get(path)
-        assert answer.status_code == 404
-        assert answer.json()["error"]
-    assert operator.delete(campaign).status_code == 405
-
-
-def test_health_and_metrics(service, operator, campaign):
-    assert service.stranger.get("/livez").json() == {"status": "alive"}
-    assert operator.get("/readyz").json() == {"status": "ready"}
-    operator.get(f"{campaign}/option?bucket=1")
-    operator.put(f"{campaign}/buckets/1", json={"total": 300})
-    figures = operator.get("/metrics").text
-    route = 'route="/v1/campaigns/{campaign}/option"'
-    assert f'latesum_requests_total{{method="GET",{route},status="200"}} 1.0' in figures
-    assert 'latesum_records_total{verdict="new"} 1.0' in figures
+        assert (answer.status_code, bool(answer.json()["error"])) == (404, True)
+    refused = operator.delete(campaign)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, PUT")
 
 
 def test_a_store_that_fails_is_503(service, operator, campaign, monkeypatch):
-    from sqlalchemy.exc import OperationalError
-
     def fail(*_):
         raise OperationalError("SELECT", {}, Exception("gone"))
 
     operator.get(f"{campaign}/option?bucket=1")
     monkeypatch.setattr(service.store.engine, "connect", fail)
-    for answer in (
-        operator.get("/readyz"),
-        operator.put(f"{campaign}/buckets/1", json={"total": 3}),
-    ):
-        assert answer.status_code == 503
-        assert answer.headers["retry-after"] == "1"
+    record = operator.put(f"{campaign}/buckets/1", json={"total": 3})
+    for answer in (operator.get("/readyz"), record):
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 
-def test_an_error_of_ours_is_a_500_without_details(
-    service, operator, campaign, monkeypatch, caplog
-):
+def test_an_error_of_ours_is_a_500_without_details(operator, campaign, monkeypatch):
     monkeypatch.setattr("latesum.campaigns.campaign.Campaign.explain", lambda *_: [][0])
     answer = operator.get(f"{campaign}/explanation")
-    assert answer.status_code == 500
-    assert answer.json() == {
-        "error": "the service made an error, which is in its log.",
-        "details": [],
-    }
+    said = {"error": "the service made an error, which is in its log.", "details": []}
+    assert (answer.status_code, answer.json()) == (500, said)
 
 
 @pytest.mark.parametrize(
@@ -245,14 +205,10 @@ def test_an_error_of_ours_is_a_500_without_details(
     ],
 )
 def test_settings_are_refused_in_the_words_of_the_library(operator, wrong):
-    from latesum import InvalidInput
-    from latesum.campaigns.config import CampaignConfig
-
     with pytest.raises(InvalidInput) as refused:
         CampaignConfig.read({"name": "other", **SETTINGS, **wrong})
     answer = operator.put("/v1/campaigns/other", json={**SETTINGS, **wrong})
-    assert answer.status_code == 422
-    assert answer.json()["error"] == str(refused.value)
+    assert (answer.status_code, answer.json()["error"]) == (422, str(refused.value))
 
 
 def test_the_description_shows_the_settings_and_the_vocabulary(operator):
@@ -275,7 +231,7 @@ def test_a_campaign_is_changed_and_deleted_over_http(operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
 
     def act(kind, **body):
-        return operator.post(f"{campaign}/actions/{kind}", json={"reason": "a test", **body})
+        return operator.act(campaign, kind, **body)
 
     assert "nothing ran before the start" in operator.get(campaign).json()["note"]
     assert act("resume").status_code == 409

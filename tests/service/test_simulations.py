@@ -1,23 +1,22 @@
 """Plans over HTTP and the date of a decision: simulated in a process of their own."""
 
-import json
 from datetime import timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from latesum.campaigns import Campaign, Row
 from latesum.service import forecasts
-from latesum.service.forecasts import in_words, question_of
-from latesum.service.jobs import KINDS
+from latesum.service.forecasts import Forecasts, in_words
+from latesum.service.jobs import forecast_rest
 from latesum.service.routes import plans
 from latesum.simulation import Problem
 
 
-def forecast(question, **changed):
-    """What the process answers to a question that went to it as JSON."""
-    given = json.loads(json.dumps({**question, "replications": 8, "max_buckets": 40, **changed}))
-    return json.loads(KINDS["forecast"](given, b"").body)
+def forecast(campaign, **changed):
+    """A short forecast of the rest of a campaign."""
+    return forecast_rest(campaign, **{"replications": 8, "max_buckets": 40, **changed})
 
 
 @pytest.fixture
@@ -44,25 +43,26 @@ def grown(store_file, clock):
 
 def test_options_that_are_close_are_decided_later(grown):
     close = grown([0.0250, 0.0265], 6)
-    asked = question_of(close.state(), close.status())
-    assert asked["lag"] == 1
-    found = forecast(asked)
-    assert found == forecast(asked)  # the same question, the same answer
-    low, middle, high = (1e9 if each is None else each for each in found["buckets"])
-    assert 1 + asked["lag"] <= low <= middle <= high
+    found = forecast(close)
+    assert found == forecast(close)  # the same question, the same answer
+    low, middle, high = (1e9 if each is None else each for each in found.buckets)
+    assert 2 <= low <= middle <= high  # the newest total is awaited
     clear = grown([0.20, 0.23], 6)
-    question = question_of(clear.state(), clear.status())
-    if question is not None:  # otherwise it is decided
-        assert (forecast(question)["buckets"][1] or 1e9) < middle
+    if clear.winner() is None:  # otherwise it is decided
+        assert (forecast(clear).buckets[1] or 1e9) < middle
 
 
-def test_what_is_over_or_unknown_is_not_simulated(grown, clock):
-    campaign = grown([0.02, 0.03], 1)
-    assert question_of(campaign.state(), campaign.status()) is None  # no total is known
-    campaign.record_many([Row(1, 5000, 100.0)])
-    assert question_of(campaign.state(), campaign.status()) is not None
+def test_what_is_over_or_unknown_is_not_simulated(grown):
+    campaign, nothing_runs = grown([0.02, 0.03], 1), Forecasts(None, 0.0)
+
+    def said():
+        return nothing_runs.of(SimpleNamespace(campaign=campaign), campaign.status())
+
+    assert said().words == "Once totals of the options are in."
     campaign.pause(user="ada", reason="a look")
-    assert question_of(campaign.state(), campaign.status()) is None
+    assert said().figure == "not while it is paused"
+    campaign.finish("red", user="ada", reason="a look")
+    assert said() is None
 
 
 def test_a_forecast_in_words(grown):
@@ -105,11 +105,11 @@ def test_plans_over_http(lasting_service, monkeypatch):
         assert says in answer.json()["error"]
 
 
-def test_days_that_pass_do_not_change_a_question(grown, clock):
+def test_time_that_passes_does_not_change_a_forecast(grown, clock):
     campaign = grown([0.02, 0.03], 5)
-    first = question_of(campaign.state(), campaign.status())
+    first = forecast(campaign)
     clock.now += timedelta(hours=1)
-    assert question_of(campaign.state(), campaign.status()) == first
+    assert forecast(campaign) == first
 
 
 @pytest.fixture
@@ -151,18 +151,14 @@ def regional(store_file, clock):
 
 def test_the_rest_of_a_campaign_with_regions_is_simulated(regional):
     clear = regional(0.08, 4)
-    asked = question_of(clear.state(), clear.status())
-    assert (asked["lag"], asked["asked"]) == (1, [0, 1, 2, 3])
-    found = forecast(asked)
-    assert found == forecast(asked)  # the same question, the same answer
-    assert found["decided"] >= 0.5
-    low, middle, _ = found["buckets"]
+    found = forecast(clear)
+    assert found == forecast(clear)  # the same question, the same answer
+    assert found.decided >= 0.5
+    low, middle, _ = found.buckets
     assert 1 <= low <= middle <= 40
-    assert list(forecast(asked, lag=6)["buckets"][:2]) == [low + 5, middle + 5]
-    barred = forecast(asked, barred={"north": ["new"], "south": ["new"]})
+    assert list(forecast(clear, lag=6).buckets[:2]) == [low + 5, middle + 5]
+    barred = forecast(clear, barred={"north": ["new"], "south": ["new"]})
     assert barred != found  # nothing more is learned of it
-    clear.pause(user="ada", reason="a look")
-    assert question_of(clear.state(), clear.status()) is None
 
 
 def test_of_very_many_regions_there_is_no_forecast_and_the_page_says_so(operator, monkeypatch):

@@ -11,7 +11,7 @@ from latesum._checks import InvalidInput
 from latesum.campaigns import Store
 from latesum.cli.app import app
 from latesum.service import Tokens
-from latesum.service.tokens import MAX_SESSIONS, Sessions
+from latesum.service.tokens import MAX_SESSIONS
 
 
 def run(*arguments):
@@ -74,10 +74,10 @@ def test_the_first_start_makes_one_however_many_start(kind, tmp_path, request):
 
 def test_of_many_sessions_of_a_token_the_oldest_end(tmp_path):
     with Store(tmp_path / "campaigns.db") as store:
-        tokens, sessions = Tokens(store), Sessions(store)
+        tokens = Tokens(store)
         token, other = (tokens.find(tokens.new(name, "read")) for name in ("ada", "eve"))
-        kept = sessions.new(other, timedelta(hours=1))
-        secrets = [sessions.new(token, timedelta(hours=1)) for _ in range(MAX_SESSIONS + 5)]
-        found = [sessions.find(secret) is not None for secret in secrets]
+        kept = tokens.new_session(other, timedelta(hours=1))
+        secrets = [tokens.new_session(token, timedelta(hours=1)) for _ in range(MAX_SESSIONS + 5)]
+        found = [tokens.find_session(secret) is not None for secret in secrets]
         assert found == [False] * 5 + [True] * MAX_SESSIONS
-        assert sessions.find(kept).name == "eve"
+        assert tokens.find_session(kept).name == "eve"

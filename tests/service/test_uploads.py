@@ -27,8 +27,8 @@ PATH = "/v1/campaigns/banner"
 BUCKETS = 200
 CSV = {"Content-Type": "text/csv"}
 JSON = {"Content-Type": "application/json"}
-EXCEL = {"Content-Type": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
-PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PARQUET = "application/vnd.apache.parquet"
 WIDE = (
     "bucket,total," + ",".join(f"c{n}" for n in range(20_000)) + "\n1,1" + ",7" * 20_000
 ).encode()
@@ -51,7 +51,7 @@ def campaign(operator):
 
 
 def test_a_wide_file_is_refused_in_a_sentence(operator, campaign):
-    answer = operator.post(f"{campaign}/totals", content=WIDE, headers=CSV)
+    answer = operator.upload(campaign, WIDE)
     assert answer.status_code == 422
     assert answer.json()["error"] == "the file cannot be imported, and nothing was."
     assert "at most 100 columns" in answer.json()["details"][0]
@@ -67,13 +67,12 @@ def test_an_upload_has_at_most_10000_rows(operator, campaign, monkeypatch):
     assert jobs.MAX_ROWS == 10_000
     monkeypatch.setattr(jobs, "MAX_ROWS", 2)
     operator.get(f"{campaign}/option?bucket=1")
-    path, file = f"{campaign}/totals", "bucket,total\n1,7\n1,7\n"
-    assert operator.post(path, content=file, headers=CSV).status_code == 200
-    for sent in (
-        {"content": file + "1,7\n", "headers": CSV},
-        {"json": {"rows": [{"bucket": 1, "total": 7}] * 3}},
+    file, rows = "bucket,total\n1,7\n1,7\n", {"rows": [{"bucket": 1, "total": 7}] * 3}
+    assert operator.upload(campaign, file).status_code == 200
+    for refused in (
+        operator.upload(campaign, file + "1,7\n"),
+        operator.post(f"{campaign}/totals", json=rows),
     ):
-        refused = operator.post(path, **sent)
         assert refused.status_code == 422
         assert re.search("more than 2 rows|1 to 2 of them", refused.json()["error"])
     for packed in (
@@ -120,8 +119,7 @@ def test_only_an_upload_may_be_large(operator, campaign):
     answer = operator.put(f"{campaign}/buckets/1", content=body, headers=JSON)
     assert answer.status_code == 413
     assert answer.json()["error"] == "the body is larger than 100,000 bytes; send it in parts."
-    answer = operator.post(f"{campaign}/totals", content=body, headers=JSON)
-    assert answer.status_code == 422
+    assert operator.upload(campaign, body, JSON["Content-Type"]).status_code == 422
 
 
 def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monkeypatch):
@@ -137,7 +135,7 @@ def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monke
     operator.get(f"{campaign}/option?bucket=1")
 
     def send():
-        return operator.post(f"{campaign}/totals", content="bucket,total\n1,7\n", headers=CSV)
+        return operator.upload(campaign, "bucket,total\n1,7\n")
 
     with ThreadPoolExecutor(8) as threads:
         try:
@@ -309,7 +307,7 @@ def test_a_refused_file_says_what_to_do_without_options_of_the_command_line(
     operator, campaign, file, remedy
 ):
     operator.get(f"{campaign}/option?bucket=1")
-    answer = operator.post(f"{campaign}/totals", content=file, headers=CSV)
+    answer = operator.upload(campaign, file)
     assert answer.status_code == 422
     said = " ".join([answer.json()["error"], *answer.json()["details"]])
     assert remedy in said
@@ -337,34 +335,28 @@ def excel(rows):
 
 def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
-    path = f"{campaign}/totals"
     file = "A report\nday;Klicks;Umsatz\n1;1.000;300,5\nSumme;1.000;300,5\n"
     form = {"columns": "rounds=Klicks,total=Umsatz", "decimal": ","}
-    answer = operator.post(path, content=file, headers=CSV, params=form).json()
+    answer = operator.upload(campaign, file, **form).json()
     assert answer["written"]
     assert answer["notes"] == ["Left out as totals of other rows: 4 (Summe)."]
-    again = operator.post(path, content=file, headers=CSV).json()
+    again = operator.upload(campaign, file).json()
     assert [row["verdict"] for row in again["rows"]] == ["same"]
     timeline = operator.get(f"{campaign}/status").json()["timeline"]
     assert (timeline[0]["rounds"], timeline[0]["total"]) == (1000, 300.5)
-    for bad in (
-        {"decimal": "x"},
-        {"date_format": "x"},
-        {"columns": "rounds"},
-    ):
-        assert operator.post(path, content=file, headers=CSV, params=bad).status_code == 422
-    rows = {"rows": [{"bucket": 1, "total": 300.5}]}
-    assert operator.post(path, json=rows, params={"decimal": ","}).status_code == 422
+    wrong = {"decimal": "x", "date_format": "x", "columns": "rounds"}
+    for name, value in wrong.items():
+        assert operator.upload(campaign, file, **{name: value}).status_code == 422
+    rows = '{"rows": [{"bucket": 1, "total": 300.5}]}'
+    assert operator.upload(campaign, rows, JSON["Content-Type"], decimal=",").status_code == 422
 
 
 def test_excel_and_parquet_files_are_taken_in(operator, campaign):
     operator.get(f"{campaign}/option?bucket=1")
-    path = f"{campaign}/totals"
     book = excel([["bucket", "rounds", "total"], [1, 1000, 300.5]])
-    assert operator.post(path, content=book, headers=EXCEL).json()["rows"][0]["verdict"] == "new"
     file = parquet(bucket=[1], rounds=[1000], total=[300.5])
-    answer = operator.post(path, content=file, headers=PARQUET).json()
-    assert answer["rows"][0]["verdict"] == "same"
+    for body, kind, verdict in ((book, EXCEL, "new"), (file, PARQUET, "same")):
+        assert operator.upload(campaign, body, kind).json()["rows"][0]["verdict"] == verdict
     for start in (b"PK\x03\x04", b"PAR1"):
         with pytest.raises(InvalidInput, match="cannot be read"):
             jobs.KINDS["history"]({"form": {}}, start + b"x" * 100)
@@ -388,14 +380,13 @@ def test_what_a_process_of_its_own_takes_in_is_seen_by_the_service(operator, cam
         operator.get(f"{campaign}/option", params={"bucket": bucket})
     rows = "".join(f"{n},7\n" for n in range(1, 31))
     file = "bucket,total\n" + rows + "\n" * 20_000
-    path = f"{campaign}/totals"
-    first = operator.post(path, content=file, headers=CSV)
+    first = operator.upload(campaign, file)
     assert first.status_code == 200, first.text
     assert {row["verdict"] for row in first.json()["rows"]} == {"new"}
     assert operator.get(f"{campaign}/status").json()["timeline"][29]["total"] == 7
-    unknown = operator.post(path, content=file + "9999,1\n", headers=CSV)
+    unknown = operator.upload(campaign, file + "9999,1\n")
     assert unknown.status_code == 409
     assert unknown.json()["details"][0].startswith("row ")
-    assert operator.post("/v1/campaigns/no/totals", content=file, headers=CSV).status_code == 404
-    refused = operator.post(path, content="bucket,cost\n" + rows + "\n" * 20_000, headers=CSV)
+    assert operator.upload("/v1/campaigns/no", file).status_code == 404
+    refused = operator.upload(campaign, "bucket,cost\n" + rows + "\n" * 20_000)
     assert "set columns to rounds=NAME,total=NAME." in refused.json()["details"][0]

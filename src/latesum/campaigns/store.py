@@ -160,7 +160,7 @@ class Store:
         """Make a campaign, with an empty log or with these events in it."""
         row = {"name": name, "created_at": _text(at), "config": _json(config), "head": 0}
         try:
-            with self._transaction() as connection:
+            with self.transaction() as connection:
                 connection.execute(insert(campaigns).values(**row))
                 made = connection.execute(_LISTED.where(campaigns.c.name == name)).one()
                 writer = Writer(connection, made.id)
@@ -229,18 +229,19 @@ class Store:
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
         """Be the only writer of a campaign; at the end of the block all is written, or nothing."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             writer = Writer(connection, campaign)
             yield writer
             writer.flush()
 
     def check_writable(self) -> None:
         """Write something that changes nothing: a full disk or a lost server raises here."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.exec_driver_sql("UPDATE schema SET version = version")
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction that writes, and is committed at the end of the block."""
         connection = self.engine.connect().execution_options(latesum_write=True)
         with connection, connection.begin():
             yield connection

@@ -35,8 +35,7 @@ def serve(
 ) -> None:
     """Campaigns over HTTP, and a page that shows what runs and why."""
     from latesum.service import Configuration
-    from latesum.service.configuration import read_networks
-    from latesum.service.server import find_address, run, url_of
+    from latesum.service.server import find_address, read_networks, run, url_of
 
     known_name(log_level, ("debug", "info", "warning", "error"), "level of logs")
     configuration = Configuration(
@@ -85,7 +84,7 @@ def _load(place: str | None, configuration: Configuration) -> Any:
 
     from latesum.campaigns import Store
     from latesum.service.app import create_app
-    from latesum.service.configuration import read_networks
+    from latesum.service.server import read_networks
 
     app = create_app(Store(place), configuration)
     proxies = [str(each) for each in read_networks(configuration.proxies)]

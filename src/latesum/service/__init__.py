@@ -6,7 +6,7 @@ The client alone needs neither the service nor a database, so all else is import
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from latesum.service.configuration import Configuration
+    from latesum.service.server import Configuration
     from latesum.service.tokens import SCOPES, Scope, Token, Tokens
 
 __all__ = ["SCOPES", "Configuration", "Scope", "Token", "Tokens"]
@@ -20,5 +20,5 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'latesum.service' has no attribute {name!r}")
     need("campaigns")
-    home = "configuration" if name == "Configuration" else "tokens"
+    home = "server" if name == "Configuration" else "tokens"
     return getattr(import_module(f"latesum.service.{home}"), name)

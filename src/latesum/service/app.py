@@ -15,22 +15,19 @@ from collections.abc import AsyncIterator
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.exceptions import HTTPException
 
-from latesum._checks import InvalidInput
 from latesum.campaigns.store import Store
-from latesum.errors import MAX_PROBLEMS, MissingExtra, UnknownCampaign
-from latesum.service.auth import AuthMiddleware
-from latesum.service.cache import CampaignCache, Workers
-from latesum.service.configuration import Configuration, read_networks
+from latesum.errors import MAX_PROBLEMS, UnknownCampaign
+from latesum.service.auth import MAX_REQUESTS, AuthMiddleware
+from latesum.service.cache import CampaignCache
 from latesum.service.errors import Refused, problem_text, refusal_of
 from latesum.service.forecasts import Forecasts
-from latesum.service.jobs import Jobs
 from latesum.service.logs import Metrics, log
 from latesum.service.routes import admin, campaigns, page, plans
-from latesum.service.tokens import Sessions, Tokens
-from latesum.service.webhooks import Monitor, Poster, Webhooks
+from latesum.service.server import Configuration, read_networks
+from latesum.service.tokens import Tokens
+from latesum.service.webhooks import Webhooks, watch
 
 _PLAIN = {
     400: "the body cannot be read: it must be JSON in UTF-8.",
@@ -43,7 +40,9 @@ ROUTERS = (
     campaigns.actions,
     plans.router,
     admin.router,
+    admin.liveness,
     admin.operations,
+    page.entry,
     page.router,
 )
 _ABOUT = """Which option to show, decided from totals that arrive late.
@@ -57,19 +56,20 @@ makes one with a scope: **read**, **record** (and read), **operate** (and all ab
 def create_app(store: Store, configuration: Configuration | None = None) -> FastAPI:
     """The service of a store, for an ASGI server to run."""
     configuration = configuration or Configuration()
-    workers = Workers(Metrics())
-    jobs = Jobs(workers.uploads)
+    metrics, tokens = Metrics(), Tokens(store)
+    campaign_cache = CampaignCache(store, configuration, metrics)
+    forecasts = Forecasts(campaign_cache.jobs, configuration.forecast_every)
+    webhooks = Webhooks(store, read_networks(configuration.webhook_networks), configuration.site)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         log("started", store=store.place)
-        watching = asyncio.create_task(monitor.watch())
+        watching = asyncio.create_task(watch(campaign_cache, webhooks))
         yield
         watching.cancel()
         await asyncio.wait([watching])
-        await app.state.forecasts.close()
-        await asyncio.to_thread(workers.close)
-        store.close()
+        await forecasts.close()
+        await asyncio.to_thread(campaign_cache.close)
         log("stopped")
 
     app = FastAPI(
@@ -81,53 +81,38 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         openapi_url=None,  # a route of ours serves it, for those with a token
         lifespan=lifespan,
     )
-    app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers, jobs)
+    app.state.campaigns, app.state.configuration = campaign_cache, configuration
+    app.state.tokens, app.state.webhooks, app.state.forecasts = tokens, webhooks, forecasts
+    app.state.working = asyncio.Semaphore(MAX_REQUESTS)
     app.state.long_requests = Counter[str]()
-    app.state.forecasts = Forecasts(jobs, configuration.forecast_every)
-    networks = read_networks(configuration.webhook_networks)
-    app.state.poster = poster = Poster(networks, workers.background)
-    webhooks = Webhooks(store, networks)
-    monitor = Monitor(campaign_cache, webhooks, poster, workers.background)
     for router in ROUTERS:
         # As they are: included, each would be built once more for every application.
         app.router.routes.extend(router.routes)
-    _set_up_errors(app)
-    app.state.sessions = sessions = Sessions(store)
+    for kind in (UnknownCampaign, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _answer_error)  # all others go to the middleware
     app.add_middleware(
         AuthMiddleware,
-        tokens=Tokens(store),
-        sessions=sessions,
-        workers=workers,
-        configuration=configuration,
+        tokens=tokens,
+        metrics=metrics,
+        unauthenticated_per_second=configuration.unauthenticated_per_second,
     )
     return app
 
 
-def _set_up_errors(app: FastAPI) -> None:
-    """Give every error of the app its answer."""
-
-    @app.exception_handler(Refused)
-    @app.exception_handler(InvalidInput)
-    @app.exception_handler(OverflowError)
-    @app.exception_handler(MissingExtra)
-    @app.exception_handler(DBAPIError)
-    @app.exception_handler(TimeoutError)
-    async def known(request: Request, error: Exception) -> Response:
-        if isinstance(error, UnknownCampaign) and request.scope["path"].startswith("/campaigns/"):
-            return page.missing_page(request, error)
-        return refusal_of(error).answer()
-
-    @app.exception_handler(RequestValidationError)
-    async def not_valid(_: Request, error: RequestValidationError) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
+    """The answer to an error of the libraries, or to a name that is not there."""
+    path = request.scope["path"]
+    if isinstance(error, UnknownCampaign) and path.startswith("/campaigns/"):
+        return page.missing_page(request, error)
+    if isinstance(error, RequestValidationError):
         details = [problem_text(each) for each in error.errors()[:MAX_PROBLEMS]]
         return Refused(422, details[0], details).answer()
-
-    @app.exception_handler(HTTPException)
-    async def plain(request: Request, error: HTTPException) -> Response:
+    if isinstance(error, HTTPException):
         refused = Refused(error.status_code, _PLAIN.get(error.status_code, str(error.detail)))
         if error.status_code == 405:
-            refused.headers["allow"] = ", ".join(sorted(_methods_of(request.scope["path"])))
+            refused.headers["allow"] = ", ".join(sorted(_methods_of(path)))
         return refused.answer()
+    return refusal_of(error).answer()
 
 
 def _methods_of(path: str) -> set[str]:

@@ -1,9 +1,10 @@
-"""Authentication: no route is reached without a token, whatever routes there are.
+"""Authentication: no route is reached without a token, and none with too small a scope.
 
-It is a middleware of the whole application and not a part of its routes, so that a route that was
-not protected on purpose is protected nevertheless. Only `/livez` needs no token. `/login` takes the
-token out of a form, begins a session, and puts the session's own secret in a cookie that scripts
-cannot read and other sites cannot send.
+The token is looked for by a middleware of the whole application and not by its routes, so that a
+route that was not protected on purpose is protected nevertheless. Only `/livez` and the form that
+logs in need none: `/login` takes a token, begins a session, and puts the session's own secret in a
+cookie that scripts cannot read and other sites cannot send. What the token must be allowed to do
+is said by the route; one that says nothing needs the most.
 """
 
 from __future__ import annotations
@@ -13,46 +14,46 @@ import base64
 import contextlib
 import hashlib
 import logging
-import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from datetime import timedelta
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
-from urllib.parse import parse_qs
+from typing import Annotated, Any, TypeVar
 
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from fastapi.routing import APIRoute
 from markupsafe import Markup
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from latesum import _render
-from latesum.service.cache import Workers
-from latesum.service.configuration import Configuration
+from latesum.service import tokens
 from latesum.service.errors import ClientLeft, Refused, refusal_of
-from latesum.service.logs import log
-from latesum.service.tokens import Sessions, Tokens
+from latesum.service.logs import Metrics, log
+from latesum.service.tokens import Token, Tokens
 
 #: Over HTTPS the cookie is bound to this host and cannot be set by a neighbor of it.
 COOKIE = "latesum"
 SECURE_COOKIE = "__Host-latesum"
 #: Our page sends it. Other sites cannot set it, so an action by cookie that has it was meant.
 PAGE_HEADER = "x-latesum-page"
-OPEN = ("/livez",)
+#: What needs no token.
+OPEN = (("GET", "/livez"), ("POST", "/login"))
 #: Requests that are worked on at once, and seconds for which more wait before they are refused: to
 #: refuse at once would invite all of them again.
 MAX_REQUESTS, _MAX_WAIT = 256, 1.0
+#: Requests of one token at once that may take long, such as statuses.
+MAX_LONG_REQUESTS = 16
 _SAFE = ("GET", "HEAD", "OPTIONS")
-#: Bodies, in bytes: of a login, of a request that needs none, and of one that is no upload, which
-#: is checked in the loop that answers all requests.
-_MAX_LOGIN, _MAX_UNUSED, _MAX_SMALL = 2_000, 10_000, 100_000
-#: What may have a file in its body, or the rows of one.
-_LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans)")
+#: Bodies, in bytes: of a request that needs none and of a login, and of one that is no upload,
+#: which is checked in the loop that answers all requests.
+MAX_UNUSED, _MAX_SMALL = 10_000, 100_000
 #: Seconds for the body of a login or of a request that needs none.
-_MAX_SHORT_SECONDS = 3.0
+SHORT_SECONDS = 3.0
 #: Seconds before a refusal that a client would answer with the same request again.
 _LET_GO = 0.1
 #: Keys whose requests are counted for a rate limit.
@@ -64,6 +65,9 @@ _REFUSALS = (400, 401, 404, 405, 408, 413, 429, 503)
 #: The address that a browser sees must be the one that the service knows of.
 _PROXY = "; where a proxy ends HTTPS, name it by --proxy."
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class RateLimit:
@@ -95,24 +99,17 @@ class RateLimit:
 
 
 class AuthMiddleware:
-    """Lets requests with a valid token pass, within the rate limits, and logs every request."""
+    """Lets requests with a valid token pass, within a rate limit, and logs every request."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        tokens: Tokens,
-        sessions: Sessions,
-        workers: Workers,
-        configuration: Configuration,
+        self, app: ASGIApp, tokens: Tokens, metrics: Metrics, unauthenticated_per_second: float
     ) -> None:
-        self._app = app
-        self._tokens, self._sessions = tokens, sessions
-        self._workers, self._configuration = workers, configuration
-        self._short_seconds = min(_MAX_SHORT_SECONDS, configuration.body_seconds)
-        self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
+        self._app, self._tokens, self._metrics = app, tokens, metrics
+        #: A thread of its own: no request waits for another one's status to be let in.
+        self._thread = ThreadPoolExecutor(1, "tokens")
+        self._unauthenticated = RateLimit(unauthenticated_per_second)
         self._refusal_lines = RateLimit(_MAX_REFUSAL_LINES)
         self._unlogged = 0
-        self._working = asyncio.Semaphore(MAX_REQUESTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or not. (The server takes no web sockets.)"""
@@ -121,7 +118,7 @@ class AuthMiddleware:
             return
         began = time.perf_counter()
         scope["request_id"] = request_id = secrets.token_hex(6)
-        status, admitted = 0, False
+        status = 0
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -131,100 +128,57 @@ class AuthMiddleware:
             await send(message)
 
         try:
-            try:
-                app, receive = await self._admit(scope, receive)
-                admitted = True
-                await app(scope, receive, sending)
-            except Exception as error:
-                if status:
-                    raise  # half of an answer was sent; the connection has to be closed
-                refused = refusal_of(error)
-                if not admitted:
-                    self._workers.metrics.refused.labels(str(refused.status)).inc()
-                await refused.answer()(scope, receive, sending)
+            answer = await self._admit(scope)
+            await answer(scope, receive, sending)
+        except Exception as error:
+            if status:
+                raise  # half of an answer was sent; the connection has to be closed
+            await refusal_of(error).answer()(scope, receive, sending)
         finally:
             self._keep_log(scope, status, time.perf_counter() - began)
 
-    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request whose body was read: one that only waits for it keeps nobody out."""
-        async with _turn(self._working):
-            await self._app(scope, receive, send)
-
-    async def _admit(self, scope: Scope, receive: Receive) -> tuple[ASGIApp, Receive]:
-        """What answers a request, with its body; who has no token is refused, or asked for it."""
-        path, method = scope["path"], scope["method"]
-        if path in OPEN:
-            return self._app, receive
-        headers = Headers(scope=scope)
+    async def _admit(self, scope: Scope) -> ASGIApp:
+        """What answers a request: the application, or a page that asks for a token."""
+        headers, method, asked = (
+            Headers(scope=scope),
+            scope["method"],
+            (scope["method"], scope["path"]),
+        )
+        if asked == OPEN[0]:
+            return self._app
         if len(headers.getlist("host")) != 1 or not headers["host"]:
             raise Refused(400, "a request has one Host.", connection="close")
-        if path == "/login" and method == "POST":
-            return await self._log_in(scope, receive, headers), receive
         # Before anything is looked up: who guesses costs nobody time.
-        await _slow_down(self._unauthenticated.wait(_address_of(scope), take=False))
+        is_login = asked in OPEN
+        await self._slow_down(scope, take=is_login)
+        if is_login:
+            return self._app
         secret, by_cookie = read_secret(scope)
-        find = self._sessions.find if by_cookie else self._tokens.find
-        token = None
         if secret is not None:
-            async with _turn(self._working):
-                token = await self._workers.run(self._workers.tokens, find, secret)
-        if token is None:
-            asking = self._ask_for_token(scope, headers, had_secret=secret is not None)
-            return await asking, receive
-        from_our_page = PAGE_HEADER in headers and _same_origin(scope, headers)
-        if by_cookie and method not in _SAFE and not from_our_page:
-            raise Refused(403, f"only the service's own page may act by cookie{_PROXY}")
-        scope["token"] = token
-        largest, seconds = self._configuration.largest_body, self._configuration.body_seconds
-        if method in _SAFE:
-            largest, seconds = min(largest, _MAX_UNUSED), self._short_seconds
-        elif not _LARGE.fullmatch(path):
-            largest = min(largest, _MAX_SMALL)
-        return self._work, _replay(await _read_body(receive, headers, largest, seconds), receive)
+            find = self._tokens.find_session if by_cookie else self._tokens.find
+            loop = asyncio.get_running_loop()
+            scope["token"] = await loop.run_in_executor(self._thread, find, secret)
+        if scope.get("token") is None:
+            await self._slow_down(scope)
+            return _ask_for_token(scope, headers, had_secret=secret is not None)
+        if by_cookie and method not in _SAFE:
+            if PAGE_HEADER not in headers:
+                raise Refused(403, f"only the service's own page may act by cookie{_PROXY}")
+            check_origin(scope)
+        return self._app
 
-    async def _ask_for_token(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
-        await _slow_down(self._unauthenticated.wait(_address_of(scope)))
-        page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
-        if page and not scope["path"].startswith("/v1/"):
-            return login_page(401, "You were logged out; log in again." if had_secret else "")
-        sentence = "the token is not valid."
-        if not had_secret:
-            sentence = (
-                "a token is needed: send it as 'Authorization: Bearer <token>'. "
-                "`latesum token new` makes one."
-            )
-        raise Refused(401, sentence, www_authenticate='Bearer realm="latesum"')
-
-    async def _log_in(self, scope: Scope, receive: Receive, headers: Headers) -> Response:
-        await _slow_down(self._unauthenticated.wait(_address_of(scope)))
-        if not _same_origin(scope, headers):
-            raise Refused(403, f"only the service's own page may log in{_PROXY}")
-        body = await _read_body(receive, headers, _MAX_LOGIN, self._short_seconds)
-        secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()
-        run, thread = self._workers.run, self._workers.tokens
-        token = await run(thread, self._tokens.find, secret)
-        if token is None:
-            return login_page(401, "There is no such token.")
-        lasts = timedelta(hours=self._configuration.session_hours)
-        session = await run(thread, self._sessions.new, token, lasts)
-        log("logged in", token=token.id, who=token.name)
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(
-            cookie_name(scope),
-            session,
-            max_age=max(1, int(lasts.total_seconds())),
-            httponly=True,
-            samesite="strict",
-            secure=scope["scheme"] == "https",
-        )
-        return answer
+    async def _slow_down(self, scope: Scope, *, take: bool = True) -> None:
+        """Refuse a request that comes too soon, and not at once: that would invite the next."""
+        if wait := self._unauthenticated.wait(_address_of(scope), take=take):
+            await asyncio.sleep(_LET_GO)
+            seconds = str(max(1, round(wait + 0.5)))
+            raise Refused(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
 
     def _keep_log(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
         method, token = scope["method"], scope.get("token")
-        metrics = self._workers.metrics
-        metrics.requests.labels(method, route, str(status)).inc()
-        metrics.seconds.labels(route).observe(seconds)
+        self._metrics.requests.labels(method, route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
         # Reading goes on all day: of that only what failed is of interest.
         level = logging.DEBUG if method in _SAFE and status < 400 else logging.INFO
         if status in _REFUSALS and self._refusal_lines.wait(""):
@@ -246,33 +200,18 @@ class AuthMiddleware:
         )
 
 
-@contextlib.asynccontextmanager
-async def _turn(of: asyncio.Semaphore) -> AsyncIterator[None]:
-    """Wait for one's turn, but not for long."""
-    try:
-        async with asyncio.timeout(_MAX_WAIT):
-            await of.acquire()
-    except TimeoutError:
-        raise Refused(
-            503, "too many requests are in progress; try again in a second.", retry_after="1"
-        ) from None
-    try:
-        yield
-    finally:
-        of.release()
-
-
 def _address_of(scope: Scope) -> str:
     """The address of the client; behind a listed proxy, as the proxy says it."""
     return str((scope.get("client") or ("unknown",))[0])
 
 
-def _same_origin(scope: Scope, headers: Headers) -> bool:
-    """Whether a request comes from a page of this service, as far as the browser says."""
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return False
-    origin = headers.get("origin")
-    return origin is None or origin == f"{scope['scheme']}://{headers.get('host', '')}"
+def check_origin(scope: Scope) -> None:
+    """Refuse what does not come from a page of this service, as far as the browser says."""
+    headers = Headers(scope=scope)
+    own = f"{scope['scheme']}://{headers.get('host', '')}"
+    same_site = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    if not same_site or headers.get("origin", own) != own:
+        raise Refused(403, f"only the service's own page may log in or act by cookie{_PROXY}")
 
 
 def cookie_name(scope: Scope) -> str:
@@ -291,65 +230,25 @@ def read_secret(scope: Scope) -> tuple[str | None, bool]:
     return found, found is not None
 
 
-async def _slow_down(wait: float) -> None:
-    """Refuse a request that comes too soon, and not at once: that would invite the next."""
-    if wait:
-        await asyncio.sleep(_LET_GO)
-        seconds = str(max(1, round(wait + 0.5)))
-        raise Refused(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
-
-
-async def _read_body(receive: Receive, headers: Headers, largest: int, seconds: float) -> bytes:
-    """The whole body, if it is not too large; no more than that is ever kept.
-
-    A client that leaves in the middle has not sent a shorter body: a part of a file is a file with
-    other values.
-    """
-    length = headers.get("content-length", "0")
-    too_large = length.isdigit() and int(length) > largest
-    body, more = bytearray(), True
-    try:
-        async with asyncio.timeout(seconds):
-            while more and not too_large:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientLeft
-                body += message.get("body", b"")
-                too_large, more = len(body) > largest, message.get("more_body", False)
-    except TimeoutError:
-        # The server closes the connection only if it has let go of the body before the answer.
-        await asyncio.sleep(_LET_GO)
-        raise Refused(
-            408,
-            f"the body took longer than {seconds:g} s; send it faster, or in parts.",
-            connection="close",
-        ) from None
-    if too_large:
-        raise Refused(
-            413, f"the body is larger than {largest:,} bytes; send it in parts.", connection="close"
+def _ask_for_token(scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
+    page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
+    if page and not scope["path"].startswith("/v1/"):
+        return login_page("You were logged out; log in again." if had_secret else "")
+    sentence = "the token is not valid."
+    if not had_secret:
+        sentence = (
+            "a token is needed: send it as 'Authorization: Bearer <token>'. "
+            "`latesum token new` makes one."
         )
-    return bytes(body)
+    raise Refused(401, sentence, www_authenticate='Bearer realm="latesum"')
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
-    given = False
-
-    async def replaying() -> Any:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replaying
-
-
-def login_page(status: int, problem: str = "") -> HTMLResponse:
+def login_page(problem: str) -> HTMLResponse:
     """The form that asks for a token. Its style is in it: files need a token."""
     style, policy = _login_style()
     page = _render.render("service/templates/login.html", style=Markup(style), problem=problem)
     headers = {"content-security-policy": policy, "cache-control": "no-store"}
-    return HTMLResponse(page, status, headers)
+    return HTMLResponse(page, 401, headers)
 
 
 @cache
@@ -361,3 +260,156 @@ def _login_style() -> tuple[str, str]:
         f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
+
+
+def needs(
+    scope: tokens.Scope, *, long: bool = False, file: bool = False
+) -> Callable[[Handler], Handler]:
+    """Mark what a token must be allowed to do to reach this.
+
+    Args:
+        scope: The least scope.
+        long: Whether it only looks and may take long, so that it ends when its client leaves. (A
+            record or an action that was begun is brought to its end.)
+        file: Whether its body may be as large as a file.
+    """
+
+    def mark(handler: Handler) -> Handler:
+        handler.__dict__.update(scope=scope, long=long, file=file)
+        return handler
+
+    return mark
+
+
+def scope_of(handler: Callable[..., Any]) -> tokens.Scope:
+    """What a token must be allowed to do."""
+    return getattr(handler, "scope", "admin")
+
+
+class ScopedRoute(APIRoute):
+    """A route that reads the body within limits, and looks at the token's scope before the body.
+
+    In the description it has the name of its handler.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
+        settings["generate_unique_id_function"] = lambda route: route.name
+        super().__init__(path, endpoint, **settings)
+
+    def get_route_handler(self) -> Handle:
+        """The handler, behind the check."""
+        handle, needed = super().get_route_handler(), scope_of(self.endpoint)
+        is_long = getattr(self.endpoint, "long", False)
+        takes_file = getattr(self.endpoint, "file", False)
+
+        async def guarded(request: Request) -> Response:
+            token, state = request.scope["token"], request.app.state
+            largest, seconds = state.configuration.largest_body, state.configuration.body_seconds
+            if request.method in _SAFE:
+                largest, seconds = min(largest, MAX_UNUSED), min(seconds, SHORT_SECONDS)
+            elif not takes_file:
+                largest = min(largest, _MAX_SMALL)
+            request = await with_body(request, largest, seconds)
+            if not token.may(needed):
+                raise Refused(
+                    403, f"this needs a token of scope {needed}; yours is for {token.scope}."
+                )
+            # Not before its body was read: who only waits for one keeps nobody out.
+            async with _turn(state.working):
+                if not is_long:
+                    return await handle(request)
+                return await _while_wanted(request, handle)
+
+        return guarded
+
+
+class _LimitedRequest(Request):
+    """A request of whose body no more is read and kept than is allowed."""
+
+    largest = 0
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The parts of the body."""
+        length, size = self.headers.get("content-length", "0"), 0
+        too_large = length.isdigit() and int(length) > self.largest
+        if not too_large:
+            async for part in super().stream():
+                size += len(part)
+                if too_large := size > self.largest:
+                    break
+                yield part
+        if too_large:
+            raise Refused(
+                413,
+                f"the body is larger than {self.largest:,} bytes; send it in parts.",
+                connection="close",
+            )
+
+
+async def with_body(request: Request, largest: int, seconds: float) -> Request:
+    """The request with its body, which was read whole and within these limits.
+
+    A client that leaves in the middle has not sent a shorter body: a part of a file is a file with
+    other values.
+    """
+    limited = _LimitedRequest(request.scope, request.receive)
+    limited.largest = largest
+    try:
+        async with asyncio.timeout(seconds):
+            await limited.body()
+    except ClientDisconnect:
+        raise ClientLeft from None
+    except TimeoutError:
+        # The server closes the connection only if it has let go of the body before the answer.
+        await asyncio.sleep(_LET_GO)
+        raise Refused(
+            408,
+            f"the body took longer than {seconds:g} s; send it faster, or in parts.",
+            connection="close",
+        ) from None
+    return limited
+
+
+@contextlib.asynccontextmanager
+async def _turn(working: asyncio.Semaphore) -> AsyncIterator[None]:
+    """Wait for one's turn, but not for long."""
+    try:
+        async with asyncio.timeout(_MAX_WAIT):
+            await working.acquire()
+    except TimeoutError:
+        raise Refused(
+            503, "too many requests are in progress; try again in a second.", retry_after="1"
+        ) from None
+    try:
+        yield
+    finally:
+        working.release()
+
+
+async def _while_wanted(request: Request, handle: Handle) -> Response:
+    """Handle a request while its client waits; what is queued for a thread is taken back."""
+    in_progress, token = request.app.state.long_requests, request.scope["token"].id
+    if in_progress[token] >= MAX_LONG_REQUESTS:
+        raise Refused(429, "too many of your requests are in progress; try again.", retry_after="1")
+    in_progress[token] += 1
+    # After the body there is only one thing to receive: that the client has left.
+    handling = asyncio.create_task(handle(request))
+    leaving = asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((handling, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not handling.done():
+            raise ClientLeft
+        return handling.result()
+    finally:
+        in_progress[token] -= 1
+        handling.cancel()
+        leaving.cancel()
+        await asyncio.wait((handling, leaving))
+
+
+async def _token(request: Request) -> Token:  # async, so that FastAPI needs no thread for it
+    token: Token = request.scope["token"]
+    return token
+
+
+Who = Annotated[Token, Depends(_token)]

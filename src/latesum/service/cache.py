@@ -10,68 +10,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import math
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
+from fastapi import Depends, Path, Request
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as StoreBusy
 
 from latesum._checks import InvalidInput
-from latesum.campaigns.buckets import When
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.state import Decision
+from latesum.campaigns.config import NAME_PATTERN
 from latesum.campaigns.store import Store, Stored
-from latesum.campaigns.view import CampaignStatus, Status, unreadable_status
+from latesum.campaigns.view import Status, unreadable_status
 from latesum.errors import UnknownCampaign
-from latesum.service.configuration import Configuration
 from latesum.service.errors import Refused
 from latesum.service.jobs import Jobs
 from latesum.service.logs import LOGGER, Metrics
+from latesum.service.server import Configuration
 
 T = TypeVar("T")
 #: How long a status may be shown while nothing is written to the log, in seconds.
-_MAX_AGE = 60.0
+MAX_AGE = 60.0
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
 Severity = Literal["alarm", "warning", "healthy"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-#: What is sent of a decision, beside its region and time.
-_FIELDS = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
-
-
-class Workers:
-    """Threads for what would hold up the loop that answers requests."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self.metrics = metrics
-        self.writers = ThreadPoolExecutor(4, "writer")
-        self.readers = ThreadPoolExecutor(2, "reader")
-        self.uploads = ThreadPoolExecutor(1, "upload")
-        #: For what no one waits for.
-        self.background = ThreadPoolExecutor(2, "background")
-        #: For who holds a token: no request waits for another one's status to be let in.
-        self.tokens = ThreadPoolExecutor(1, "tokens")
-
-    async def run(
-        self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
-    ) -> T:
-        """Do it in a thread, away from the loop that answers requests."""
-        do = functools.partial(work, *arguments, **more)
-        return await asyncio.get_running_loop().run_in_executor(threads, do)
-
-    async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """Do something that may write."""
-        return await self.run(self.writers, work, *arguments, **more)
-
-    async def read(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """Do something that only reads."""
-        return await self.run(self.readers, work, *arguments, **more)
-
-    def close(self) -> None:
-        """Let everything that was begun come to its end."""
-        for each in (self.writers, self.readers, self.uploads, self.background, self.tokens):
-            each.shutdown(wait=True)
 
 
 class CachedCampaign:
@@ -83,89 +48,65 @@ class CachedCampaign:
         self.read, self.write = campaigns.read, campaigns.write
         self.campaign = Campaign(campaigns.store, stored, clock, owns_store=False)
         self.reader = Campaign(campaigns.store, stored, clock, owns_store=False)
-        #: The newest status, with the event of the log and the bucket for which it holds.
-        self._status: tuple[tuple[int, int], Status] | None = None
-        self._made = -_MAX_AGE
-        self._deciding, self._looking = asyncio.Lock(), asyncio.Lock()
+        #: One decision at a time: the first request decides, others are answered from the log.
+        self.deciding = asyncio.Lock()
+        #: The newest status, the event of the log and the bucket for which it holds, and its time.
+        self._status: tuple[Status, tuple[int, int], float] | None = None
+        self._looking = asyncio.Lock()
 
-    def _key(self, head: int) -> tuple[int, int]:
-        """What is kept holds for this event of the log and this bucket."""
-        buckets = self.campaign.config.buckets  # these never change
-        return head, buckets.number(self.clock())
+    def job(self) -> dict[str, Any]:
+        """What a process needs to open the campaign as it is now."""
+        url = self.campaigns.store.url.render_as_string(hide_password=False)
+        return {"store": url, "campaign": self.campaign.name, "now": self.clock().isoformat()}
 
-    async def options(self, bucket: When | None = None, *, ahead: bool) -> list[dict[str, Any]]:
-        """The option for a bucket, or now, in every region, as it is sent.
-
-        Unless `ahead`, a bucket that has not begun is not decided. One request at a time: the first
-        decides, the others are answered from the log.
-        """
-        async with self._deciding:
-            return await self.write(self._decide, bucket, ahead=ahead)
-
-    def _decide(self, bucket: When | None, *, ahead: bool) -> list[dict[str, Any]]:
-        if bucket is not None and not ahead:
-            self._check_begun(bucket)
-        return [self._sent(each) for each in self.campaign.decide_all(bucket).values()]
-
-    def _check_begun(self, bucket: When) -> None:
-        """Refuse to decide a bucket before all is known that will be known when it begins."""
-        state = self.campaign.state()
-        buckets = state.config.buckets
-        asked = buckets.number(bucket)
-        if asked > buckets.number(self.clock()) and asked not in state.decisions:
-            raise Refused(
-                403, f"{buckets.label(asked)} has not begun; to decide it takes the scope operate."
-            )
-
-    def _sent(self, decision: Decision) -> dict[str, Any]:
-        buckets = self.campaign.config.buckets
-        return {
-            "campaign": self.campaign.name,
-            **{name: getattr(decision, name) for name in _FIELDS},
-            **({"region": decision.region} if decision.region else {}),
-            "decided_at": decision.at,
-            "begins": buckets.begin(decision.bucket),
-            "ends": buckets.end(decision.bucket),
-        }
-
-    async def status(self, head: int | None = None, *, of_any_age: bool = False) -> Status:
+    async def status(self, head: int | None = None, *, max_age: float = MAX_AGE) -> Status:
         """What a page shows; requests that come at once share one status.
 
         To make one takes as long as the campaign has buckets. It is made again when the log has
         another event, when the present bucket ends and, where that matters, after a minute.
         """
-        kept, age = self._status, time.monotonic() - self._made
-        if kept is not None and age < self.campaigns.configuration.status_kept:
-            return kept[1]
         async with self._looking:
             if head is None:
                 head = await self.read(self.campaigns.store.head, self.campaign.stored.id)
-            kept, age = self._status, time.monotonic() - self._made
-            if kept is not None and kept[0][0] == head:
-                same = kept[0] == self._key(head) and (of_any_age or age < _MAX_AGE)
-                if same or kept[1].state == "finished":
-                    return kept[1]
+            key = head, self.campaign.config.buckets.number(self.clock())
+            if self._status is not None:
+                status, made_for, made_at = self._status
+                fresh = made_for == key and time.monotonic() - made_at < max_age
+                if fresh or (status.state == "finished" and made_for[0] == head):
+                    return status
             status = await self.read(self.reader.status)
-            self._status, self._made = (self._key(head), status), time.monotonic()
+            self._status = status, key, time.monotonic()
             return status
-
-    def forget_status(self) -> None:
-        """Make the status again next time, because something has changed."""
-        self._status = None
 
 
 class CampaignCache:
     """The campaigns that were asked for since the service started."""
 
-    def __init__(
-        self, store: Store, configuration: Configuration, workers: Workers, jobs: Jobs
-    ) -> None:
-        self.store, self.configuration = store, configuration
-        self.workers, self.jobs, self.metrics = workers, jobs, workers.metrics
-        self.read, self.write = workers.read, workers.write
+    def __init__(self, store: Store, configuration: Configuration, metrics: Metrics) -> None:
+        self.store, self.configuration, self.metrics = store, configuration, metrics
+        self.jobs = Jobs()
+        self._writers = ThreadPoolExecutor(4, "writer")
+        #: For what takes longer, which no decision and no record waits for.
+        self._readers = ThreadPoolExecutor(2, "reader")
         self._opened: dict[str, CachedCampaign] = {}
         #: What was last logged of campaigns that cannot be read.
         self._unreadable: dict[str, str] = {}
+
+    async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Do something quick, away from the loop that answers requests."""
+        do = functools.partial(work, *arguments, **more)
+        return await asyncio.get_running_loop().run_in_executor(self._writers, do)
+
+    async def read(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Do something that takes longer, such as to look at all buckets."""
+        do = functools.partial(work, *arguments, **more)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, do)
+
+    def close(self) -> None:
+        """Let everything that was begun come to its end."""
+        self._writers.shutdown()
+        self._readers.shutdown()
+        self.store.close()
 
     async def of(self, name: str) -> CachedCampaign:
         """The campaign of this name."""
@@ -179,20 +120,20 @@ class CampaignCache:
         """Open a campaign again next time, because it was deleted."""
         self._opened.pop(name, None)
 
-    async def statuses(self, *, of_any_age: bool = True, pause: float = 0.0) -> list[Status]:
+    async def statuses(self, *, max_age: float = math.inf, pause: float = 0.0) -> list[Status]:
         """The status of every campaign, oldest first."""
         found = []
         for stored in await self.read(self.store.campaigns):
             with contextlib.suppress(UnknownCampaign):  # it was deleted meanwhile
-                found.append(await self._status(stored, of_any_age=of_any_age))
+                found.append(await self._status(stored, max_age))
             await asyncio.sleep(pause)
         return found
 
-    async def _status(self, stored: Stored, *, of_any_age: bool) -> Status:
+    async def _status(self, stored: Stored, max_age: float) -> Status:
         """The status of a campaign, also of one that cannot be read."""
         try:
             cached = await self.of(stored.name)
-            found = await cached.status(stored.head, of_any_age=of_any_age)
+            found = await cached.status(stored.head, max_age=max_age)
         except (DBAPIError, StoreBusy, Refused, UnknownCampaign):
             raise  # the store fails or the service is busy; that is no matter of one campaign
         except Exception as error:
@@ -209,24 +150,42 @@ class CampaignCache:
         return found
 
 
+# What routes ask for; async, because FastAPI would hand anything else over to a thread.
+
+
+async def _campaigns(request: Request) -> CampaignCache:
+    campaigns: CampaignCache = request.app.state.campaigns
+    return campaigns
+
+
+AllCampaigns = Annotated[CampaignCache, Depends(_campaigns)]
+
+
+async def _campaign(
+    request: Request, campaign: Annotated[str, Path(pattern=NAME_PATTERN)]
+) -> CachedCampaign:
+    """The campaign that is named in the address."""
+    campaigns: CampaignCache = request.app.state.campaigns
+    return await campaigns.of(campaign)
+
+
+NamedCampaign = Annotated[CachedCampaign, Depends(_campaign)]
+
+
 def severity_of(status: Status) -> Severity:
     """How a campaign is, in a word."""
     levels = {each.level for each in status.health}
     return "alarm" if "alarm" in levels else "warning" if "warning" in levels else "healthy"
 
 
-def select(
-    statuses: Iterable[Status], search: str, state: CampaignStatus | None, severity: Severity | None
-) -> list[Status]:
-    """The campaigns of a list that are looked for: those that run before those that are finished,
-    of each the worst first and then the newest first."""
+def select(statuses: Iterable[Status], search: str) -> list[Status]:
+    """The campaigns of a list that have a text in their name or an option's: those that run before
+    those that are finished, of each the worst first and then the newest first."""
     text = search.strip().casefold()
     found = [
         each
         for each in reversed(list(statuses))
         if any(text in name.casefold() for name in (each.name, *(o.name for o in each.options)))
-        and state in (None, each.state)
-        and severity in (None, severity_of(each))
     ]
     return sorted(
         found, key=lambda each: (each.state == "finished", SEVERITIES.index(severity_of(each)))

@@ -10,17 +10,11 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import market_rows, plays_at
-from latesum.campaigns.state import CampaignState
 from latesum.campaigns.view import Status
-from latesum.planning.forecast import MAX_BUCKETS, MAX_REGIONS, REPLICATIONS
-from latesum.policies import Play
+from latesum.planning.forecast import MAX_BUCKETS, MAX_REGIONS
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import Refused
 from latesum.service.jobs import Jobs
-
-#: Continuations of a market, at least and for one region; a fit takes longer the more there are.
-_MIN_REPLICATIONS = 10
 
 
 class Decided(NamedTuple):
@@ -57,13 +51,15 @@ class Forecasts:
         if len(status.regions) > MAX_REGIONS:
             words = f"With more than {MAX_REGIONS} regions there is no forecast."
             return Decided("not simulated", words)
+        known = sum(row.state == "known" for row in status.timeline)
+        if not known:
+            return _UNKNOWN
         name = cached.campaign.name
-        last = 0 if status.current is None else status.current.bucket
-        key = (last, sum(row.state == "known" for row in status.timeline))
+        key = (0 if status.current is None else status.current.bucket, known)
         kept, found_at, found = self._kept.get(name, (None, 0.0, _WORKING))
         recent = name in self._kept and time.monotonic() - found_at < self._every
         if kept != key and not recent and name not in self._tasks:
-            task = asyncio.create_task(self._find(cached, status, key))
+            task = asyncio.create_task(self._find(cached, key))
             self._tasks[name] = task
             task.add_done_callback(lambda _: self._tasks.pop(name, None))
         return found
@@ -75,50 +71,15 @@ class Forecasts:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _find(self, cached: CachedCampaign, status: Status, key: tuple[int, int]) -> None:
-        question = await cached.read(lambda: question_of(cached.reader.state(), status))
-        kept: tuple[int, int] | None = key
-        found = _UNKNOWN
-        if question is not None:
-            kept, found = None, _LATER  # if it takes too long, or too many wait
-            with contextlib.suppress(Refused):
-                answer = await self._jobs.run("forecast", question, owner="forecasts")
-                if answer.status_code == 200:
-                    kept = key
-                    found = in_words(json.loads(bytes(answer.body)), cached.reader.config, key[0])
+    async def _find(self, cached: CachedCampaign, key: tuple[int, int]) -> None:
+        kept: tuple[int, int] | None = None
+        found = _LATER  # if it takes too long, or too many wait
+        with contextlib.suppress(Refused):
+            answer = await self._jobs.run("forecast", cached.job(), owner="forecasts")
+            if answer.status_code == 200:
+                kept = key
+                found = in_words(json.loads(bytes(answer.body)), cached.reader.config, key[0])
         self._kept[cached.campaign.name] = (kept, time.monotonic(), found)
-
-
-def question_of(state: CampaignState, status: Status) -> dict[str, Any] | None:
-    """What the rest of a campaign is simulated from; None if it is over, or nothing is known."""
-    over = status.state not in ("running", "pinned") or status.winner is not None
-    known = [row.bucket for row in status.timeline if row.state == "known"]
-    if over or not known:
-        return None
-    pending = {row.bucket for row in status.timeline if row.state == "pending"}
-    config = state.config
-    question: dict[str, Any] = {
-        "config": config.to_json(),
-        "market": None,
-        "lag": len([bucket for bucket in pending if bucket > max(known)]),
-        "replications": REPLICATIONS,
-    }
-    if not config.is_market:
-        rows = plays_at(state, status.now)
-        return {**question, "rows": [list(row) if isinstance(row, Play) else row for row in rows]}
-    found = market_rows(state, status.now)
-    regions = max(len(config.regions), 1)
-    return {
-        **question,
-        "market": {"first": found.first, "rounds_known": found.config.rounds_known},
-        "rows": [list(row) for row in found.rows],
-        "barred": {
-            region: [config.options[arm] for arm in sorted(part.removed)]
-            for region, part in state.parts.items()
-        },
-        "asked": found.asked,
-        "replications": max(_MIN_REPLICATIONS, min(REPLICATIONS, 4 * REPLICATIONS // regions)),
-    }
 
 
 def in_words(answer: dict[str, Any], config: CampaignConfig, last: int) -> Decided:

@@ -16,15 +16,16 @@ import logging.config
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from starlette.responses import Response
 
 from latesum._render import plain
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.deciding import market_rows, plays_at
 from latesum.campaigns.importing import Imported, import_totals
 from latesum.campaigns.store import Store
 from latesum.errors import MAX_PROBLEMS, BadRows
@@ -33,6 +34,9 @@ from latesum.files.table import in_row
 from latesum.files.totals import read_history as read_past
 from latesum.service.errors import Refused, refusal_of, send
 from latesum.service.logs import logging_config
+
+if TYPE_CHECKING:
+    from latesum.planning.forecast import Forecast
 
 Kind = Literal["totals", "history", "plan", "forecast"]
 Given = dict[str, Any]
@@ -45,6 +49,8 @@ MAX_WAITING_OF_ONE = 8
 MAX_SMALL = 20_000
 #: Rows of one upload: more than a year of hours.
 MAX_ROWS = 10_000
+#: Continuations of a market, at least; of one region there are four times the usual number.
+_MIN_REPLICATIONS = 10
 #: How much nicer to others the process is than the service.
 _NICENESS = 5
 
@@ -70,18 +76,19 @@ LIMITS: dict[Kind, Limits] = {
 class Jobs:
     """The jobs of a service: one at a time for each token, and few in all."""
 
-    def __init__(self, thread: Executor, limits: dict[Kind, Limits] | None = None) -> None:
-        self._thread = thread
+    def __init__(self, limits: dict[Kind, Limits] | None = None) -> None:
         self._limits = limits or LIMITS
+        self._thread = ThreadPoolExecutor(1, "file")
         self._running = asyncio.Semaphore(MAX_RUNNING)
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._waiting = Counter[str]()
 
+    async def in_thread(self, work: Callable[..., Response], *given: Any) -> Response:
+        """Read a small file."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+
     async def run(self, kind: Kind, given: Given, body: bytes = b"", *, owner: str) -> Response:
         """Do a job; where the one who waits is canceled, its process is killed."""
-        if is_small(body):
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, KINDS[kind], given, body)
         waiting, own = self._waiting.total(), self._waiting[owner]
         if waiting >= MAX_WAITING or own >= MAX_WAITING_OF_ONE:
             raise Refused(
@@ -132,13 +139,20 @@ def is_small(body: bytes) -> bool:
     return 0 < len(body) <= MAX_SMALL and not body.startswith((b"PK", b"PAR1"))
 
 
-def _totals(given: Given, body: bytes) -> Response:
-    now, form = datetime.fromisoformat(given["now"]), given["form"]
+@contextlib.contextmanager
+def _opened(given: Given) -> Iterator[Campaign]:
+    """The campaign that a job is about, at the time of the request."""
+    now = datetime.fromisoformat(given["now"])
     with (
         Store(given["store"]) as store,
         Campaign.open(given["campaign"], store=store, clock=lambda: now) as campaign,
     ):
-        form = None if form is None else FileForm(**form)
+        yield campaign
+
+
+def _totals(given: Given, body: bytes) -> Response:
+    form = None if given["form"] is None else FileForm(**given["form"])
+    with _opened(given) as campaign:
         return take_totals(campaign, body, given["is_json"], form, given["how"])
 
 
@@ -195,8 +209,11 @@ def _objects(rows: list[Any], field: str) -> list[dict[str, Any]]:
 
 
 def _history(given: Given, body: bytes) -> Response:
-    """A file of rows before the start."""
-    form = FileForm(**given["form"])
+    return take_history(body, FileForm(**given["form"]))
+
+
+def take_history(body: bytes, form: FileForm) -> Response:
+    """The rows of a file of totals before the start."""
     regions = False if form.add_up else None
     found = read_past(body, form, regions=regions, most_rows=MAX_ROWS)
     labels = sorted(row.bucket for row in found.rows)
@@ -218,13 +235,31 @@ def _plan(given: Given, _: bytes) -> Response:
 
 
 def _forecast(given: Given, _: bytes) -> Response:
-    from latesum.campaigns.config import CampaignConfig
-    from latesum.planning.forecast import forecast
+    with _opened(given) as campaign:
+        return send(forecast_rest(campaign)._asdict())
 
-    config, market = CampaignConfig.from_json(given.pop("config")), given.pop("market")
-    method = config.build_policy() if market is None else config.build_market(**market)
-    rounds, seed = config.expected_rounds, config.seed
-    return send(forecast(method, **given, rounds=rounds, seed=seed)._asdict())
+
+def forecast_rest(campaign: Campaign, **how: Any) -> Forecast:
+    """Simulate the rest of a campaign that runs, and of which totals are known."""
+    from latesum.planning.forecast import REPLICATIONS, forecast
+
+    status, state = campaign.status(), campaign.state()
+    config, timeline = state.config, status.timeline
+    last_known = max(row.bucket for row in timeline if row.state == "known")
+    lag = {row.bucket for row in timeline if row.state == "pending" and row.bucket > last_known}
+    given: Given = {"lag": len(lag), "rounds": config.expected_rounds, "seed": config.seed}
+    if not config.is_market:
+        return forecast(config.build_policy(), plays_at(state, status.now), **{**given, **how})
+    market, regions = market_rows(state, status.now), max(len(config.regions), 1)
+    given |= {
+        "barred": {
+            region: [config.options[arm] for arm in sorted(part.removed)]
+            for region, part in state.parts.items()
+        },
+        "asked": market.asked,
+        "replications": max(_MIN_REPLICATIONS, min(REPLICATIONS, 4 * REPLICATIONS // regions)),
+    }
+    return forecast(market.config, market.rows, **{**given, **how})
 
 
 KINDS: dict[Kind, Callable[[Given, bytes], Response]] = {

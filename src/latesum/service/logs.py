@@ -79,7 +79,6 @@ class Metrics:
             "latesum_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry
         )
         self.records = counter("records", "Records taken in, by verdict.", "verdict")
-        self.refused = counter("refused", "Requests refused before any route, by reason.", "reason")
 
     def text(self, health: Mapping[str, list[Finding]] | None) -> bytes:
         """All figures, and what is wrong with each campaign; None if the store does not answer."""

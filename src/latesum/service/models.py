@@ -141,11 +141,13 @@ StatusAnswer = model_of(Status, alarm=str | None)
 CampaignLine = model_of(
     Status, "CampaignLine", without=_left_out, alarm=str | None, options=list[str]
 )
-CampaignList = list_of("campaigns", CampaignLine, total=int)
+CampaignList = list_of("campaigns", CampaignLine)
+#: What is sent of a decision, beside its region and time.
+DECIDED = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
 OptionAnswer = model_of(
     Decision,
     "OptionAnswer",
-    without="arm at sequence region",
+    without=" ".join(name for name in Decision._fields if name not in DECIDED),
     campaign=str,
     decided_at=datetime,
     begins=datetime | None,

@@ -1,7 +1,8 @@
-"""Serving over HTTP: Granian runs the application in a process of its own, until it is stopped.
+"""What a service is started with, and serving over HTTP until it is stopped.
 
-Granian limits the heads of requests, closes connections that say nothing, and accepts no more
-connections than there are files for. Limits per address are a proxy's task.
+Granian runs the application in a process of its own. It limits the heads of requests, closes
+connections that say nothing, and accepts no more connections than there are files for. Limits per
+address are a proxy's task.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import ipaddress
 import logging
 import multiprocessing
 import os
@@ -17,11 +19,13 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from latesum import _extras
 from latesum._checks import InvalidInput, whole_number
+from latesum.campaigns.campaign import Clock, system_clock
 from latesum.service.logs import log, logging_config
 
 #: Connections in all; beyond them new ones wait to be accepted.
@@ -35,6 +39,54 @@ _MAX_HEAD_BYTES = 64 * 1024
 _SWITCH_SECONDS = 0.001
 #: Seconds that requests may take to end after the service was asked to stop.
 _MAX_LAST_REQUESTS = 10
+
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Limits and clocks of a service; the defaults suit a service of a few applications."""
+
+    #: The longest body of a request, in bytes; a longer one is refused with 413.
+    largest_body: int = 1_000_000
+    #: Requests per second without a valid token, for each address they come from.
+    unauthenticated_per_second: float = 20.0
+    #: How long the body of a request may take, in seconds.
+    body_seconds: float = 30.0
+    #: Proxies that stand before the service: addresses or networks. What they say of a client's
+    #: address is believed.
+    proxies: tuple[str, ...] = ()
+    #: How long someone who has logged in stays so, in hours.
+    session_hours: float = 24.0
+    #: How often the page asks for what is new, in seconds.
+    page_every: float = 2.0
+    #: Private networks to which alerts may be sent, also over http.
+    webhook_networks: tuple[str, ...] = ()
+    #: The address of the page as others see it, for links in alerts.
+    site: str | None = None
+    #: How often all campaigns are looked after and webhooks hear of changes, in seconds.
+    watch_every: float = 20.0
+    #: The least seconds between two forecasts of a campaign that is looked at.
+    forecast_every: float = 30.0
+    clock: Clock = system_clock
+
+
+def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
+    """Addresses and networks as people write them.
+
+    >>> read_networks(["127.0.0.1", "10.0.0.0/8"])
+    (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
+    """
+    found = []
+    for text in texts:
+        try:
+            found.append(ipaddress.ip_network(text, strict=False))
+        except ValueError:
+            raise InvalidInput(
+                f"{text!r} is not an address or a network; write 10.0.0.7 or 10.0.0.0/8."
+            ) from None
+    return tuple(found)
 
 
 def find_address(host: str, port: int) -> tuple[str, int]:

@@ -13,8 +13,6 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -72,14 +70,6 @@ def check_name(name: str, whose: str) -> str:
     return name.strip()
 
 
-@contextmanager
-def writing(store: Store) -> Iterator[Connection]:
-    """A transaction that writes, and is committed at the end of the block."""
-    with store.engine.connect().execution_options(latesum_write=True) as connection:
-        yield connection
-        connection.commit()
-
-
 def _read(row: Any) -> Token:
     id, name, scope, created, revoked = row
     ended = None if revoked is None else datetime.fromisoformat(revoked)
@@ -87,7 +77,7 @@ def _read(row: Any) -> Token:
 
 
 class Tokens:
-    """The tokens of a store.
+    """The tokens of a store, and their sessions.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -96,10 +86,13 @@ class Tokens:
     ...     secret = tokens.new("shop", "record")
     ...     found = tokens.find(secret)
     ...     print(found.name, found.may("read"), found.may("operate"))
+    ...     session = tokens.new_session(found, timedelta(hours=1))
+    ...     print(tokens.find_session(session).name)
     ...     _ = tokens.revoke(found.id)
-    ...     print(tokens.find(secret))
+    ...     print(tokens.find(secret), tokens.find_session(session))
     shop True False
-    None
+    shop
+    None None
     >>> folder.cleanup()
     """
 
@@ -110,7 +103,7 @@ class Tokens:
         """Make a token; what is returned is never shown again."""
         known_name(scope, SCOPES, "scope")
         name = check_name(name, "token")
-        with writing(self._store) as connection:
+        with self._store.transaction() as connection:
             return self._insert(connection, name, scope)
 
     def first(self) -> str | None:
@@ -118,7 +111,7 @@ class Tokens:
 
         Of several services that start at once, one makes it.
         """
-        with writing(self._store) as connection:
+        with self._store.transaction() as connection:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("LOCK TABLE tokens IN EXCLUSIVE MODE")
             if connection.execute(select(func.count()).select_from(database.tokens)).scalar():
@@ -153,32 +146,11 @@ class Tokens:
             ids = ", ".join(token.id for token in found)
             raise InvalidInput(f"{len(found)} tokens are called {id_or_name!r}; give an id: {ids}.")
         its, now = _token.id == found[0].id, now_text()
-        with writing(self._store) as connection:
+        with self._store.transaction() as connection:
             connection.execute(update(database.tokens).where(its).values(revoked_at=now))
         return found[0]._replace(revoked_at=datetime.fromisoformat(now))
 
-
-class Sessions:
-    """The sessions of a store.
-
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with Store(folder.name + "/campaigns.db") as store:
-    ...     tokens, sessions = Tokens(store), Sessions(store)
-    ...     token = tokens.find(tokens.new("ada", "read"))
-    ...     secret = sessions.new(token, timedelta(hours=1))
-    ...     print(sessions.find(secret).name)
-    ...     sessions.end(secret)
-    ...     print(sessions.find(secret))
-    ada
-    None
-    >>> folder.cleanup()
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def new(self, token: Token, lasts: timedelta) -> str:
+    def new_session(self, token: Token, lasts: timedelta) -> str:
         """Begin a session; what is returned goes into the browser and is never shown again.
 
         Of a token that has many sessions the oldest end.
@@ -194,21 +166,21 @@ class Sessions:
         )
         row = {"id": secrets.token_hex(4), "token": token.id, "hash": hash_of(secret)}
         times = {"created_at": now, "expires_at": ends.isoformat(timespec="microseconds")}
-        with writing(self._store) as connection:
+        with self._store.transaction() as connection:
             connection.execute(delete(database.sessions).where(_session.expires_at < now))
             connection.execute(delete(database.sessions).where(its, _session.id.not_in(newest)))
             connection.execute(insert(database.sessions).values(**row, **times))
         return secret
 
-    def find(self, secret: str) -> Token | None:
+    def find_session(self, secret: str) -> Token | None:
         """The token of a session that has not ended."""
         asked = {"hash": hash_of(secret), "now": now_text()}
         with self._store.engine.connect() as connection:
             row = connection.execute(_BY_SESSION, asked).one_or_none()
         return None if row is None else _read(row)
 
-    def end(self, secret: str) -> None:
+    def end_session(self, secret: str) -> None:
         """End a session; one that has ended stays so."""
-        with writing(self._store) as connection:
+        with self._store.transaction() as connection:
             its = _session.hash == hash_of(secret)
             connection.execute(delete(database.sessions).where(its))

@@ -25,7 +25,6 @@ import secrets
 import socket
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -41,11 +40,11 @@ from latesum._render import plain
 from latesum.campaigns import database
 from latesum.campaigns.store import Store
 from latesum.campaigns.view import Status
-from latesum.service.cache import CampaignCache, severity_of
-from latesum.service.configuration import Network
+from latesum.service.cache import MAX_AGE, CampaignCache, severity_of
 from latesum.service.errors import Refused
 from latesum.service.logs import LOGGER, log
-from latesum.service.tokens import check_name, now_text, writing
+from latesum.service.server import Network
+from latesum.service.tokens import check_name, now_text
 
 MAX_WEBHOOKS = 50
 _MAX_ADDRESS = 2000
@@ -96,9 +95,11 @@ class Webhooks:
     >>> folder.cleanup()
     """
 
-    def __init__(self, store: Store, networks: Sequence[Network] = ()) -> None:
-        self._store = store
-        self._networks = networks
+    def __init__(
+        self, store: Store, networks: Sequence[Network] = (), site: str | None = None
+    ) -> None:
+        self._store, self._networks, self._site = store, networks, site
+        self._certificates: Any = None
 
     def new(self, name: str, address: str, *, by: str) -> Webhook:
         """Send alerts to an address from now on."""
@@ -106,11 +107,12 @@ class Webhooks:
         check_address(address, self._networks)
         if len(self.all()) >= MAX_WEBHOOKS:
             raise InvalidInput(f"there are {MAX_WEBHOOKS} webhooks already; remove one first.")
-        made = (secrets.token_hex(4), name, address, secrets.token_urlsafe(32), now_text(), by[:64])
-        with writing(self._store) as connection:
-            row = dict(zip(Webhook._fields, (*made, "{}"), strict=True))
+        secret, now = secrets.token_urlsafe(32), datetime.now(UTC)
+        made = Webhook(secrets.token_hex(4), name, address, secret, now, by[:64])
+        row = {**made._asdict(), "created_at": now.isoformat(timespec="microseconds")}
+        with self._store.transaction() as connection:
             connection.execute(insert(database.webhooks).values(**row))
-        return _read(made)
+        return made
 
     def all(self) -> list[Webhook]:
         """The webhooks that were not removed, oldest first."""
@@ -118,7 +120,10 @@ class Webhooks:
         query = select(*columns).where(_column.removed_at.is_(None))
         with self._store.engine.connect() as connection:
             rows = connection.execute(query.order_by(_column.created_at, _column.id))
-            return [_read(row) for row in rows]
+            found = [Webhook(*row) for row in rows]
+        return [
+            each._replace(created_at=datetime.fromisoformat(str(each.created_at))) for each in found
+        ]
 
     def remove(self, id: str) -> None:
         """Send nothing more there."""
@@ -131,13 +136,84 @@ class Webhooks:
         self._update(*its, delivered=delivered)
 
     def _update(self, *its: Any, **values: str) -> None:
-        with writing(self._store) as connection:
+        with self._store.transaction() as connection:
             connection.execute(update(database.webhooks).where(*its).values(**values))
 
+    async def tell(self, statuses: Sequence[Status]) -> None:
+        """Tell every webhook what has changed since it last took a message."""
+        others = [
+            replace(each, health=[finding for finding in each.health if finding.code != _OF_STORE])
+            for each in statuses[1:]
+        ]
+        shown = [*statuses[:1], *others]
+        webhooks = await asyncio.to_thread(self.all)
+        await asyncio.gather(*(self._tell(webhook, shown) for webhook in webhooks))
 
-def _read(row: Any) -> Webhook:
-    found = Webhook(*row)
-    return found._replace(created_at=datetime.fromisoformat(row[4]))
+    async def _tell(self, webhook: Webhook, statuses: Sequence[Status]) -> None:
+        before = json.loads(webhook.delivered)
+        delivered = {each.name: before[each.name] for each in statuses if each.name in before}
+        for status in statuses:
+            body = message(before.get(status.name), status, self._site)
+            if body is not None:
+                # The id is the same when a message is sent again.
+                which = json.dumps([webhook.id, webhook.delivered, body], sort_keys=True)
+                id = hashlib.sha256(which.encode()).hexdigest()[:32]
+                at = datetime.now(UTC).isoformat(timespec="seconds")
+                if await self.post(webhook, {"id": id, "at": at, **body}) is not None:
+                    break  # the receiver is down: what is left is delivered next time
+            delivered[status.name] = present(status)
+        if delivered != before:
+            await asyncio.to_thread(self.keep_delivered, webhook, json.dumps(delivered))
+
+    async def post(self, webhook: Webhook, body: dict[str, Any]) -> str | None:
+        """Send a message; None if it was taken, otherwise what was wrong, which is logged."""
+        problem = None
+        try:
+            async with asyncio.timeout(MAX_SECONDS):
+                status = await self._post(webhook, json.dumps(body, ensure_ascii=False))
+            if not 200 <= status < 300:
+                redirect = ": redirects are not followed" if 300 <= status < 400 else ""
+                problem = f"it answered {status}{redirect}"
+        except InvalidInput as refused:
+            problem = str(refused)
+        except Exception as error:  # whatever a receiver does must not end the sending
+            problem = type(error).__name__
+        level = logging.INFO if problem is None else logging.WARNING
+        event = "alert sent" if problem is None else "alert not sent"
+        log(event, level, alert=body.get("id"), webhook=webhook.id, problem=problem)
+        return problem
+
+    async def _post(self, webhook: Webhook, body: str) -> int:
+        """Send it to the address that was checked and nowhere else: the status of the answer."""
+        httpx = _extras.require("httpx", "server")
+        parts = check_address(webhook.address, self._networks)
+        ip = await resolve(parts, self._networks)
+        port = f":{parts.port}" if parts.port else ""
+        netloc = (f"[{ip}]" if ":" in ip else ip) + port
+        timestamp = str(int(time.time()))
+        headers = {
+            "Host": parts.netloc,
+            "Content-Type": "application/json; charset=utf-8",
+            "User-Agent": "latesum",
+            "X-Latesum-Timestamp": timestamp,
+            "X-Latesum-Signature": signature(webhook.secret, timestamp, body),
+        }
+        if self._certificates is None:  # reading all of them takes longer than a decision may wait
+            create = functools.partial(httpx.create_ssl_context, trust_env=False)
+            self._certificates = await asyncio.to_thread(create)
+        # No proxy and no variables of the environment: it goes where it was checked to go.
+        connection = httpx.AsyncClient(
+            timeout=MAX_SECONDS, follow_redirects=False, trust_env=False, verify=self._certificates
+        )
+        sent = connection.stream(
+            "POST",
+            parts._replace(netloc=netloc, fragment="").geturl(),
+            content=body.encode(),
+            headers=headers,
+            extensions={"sni_hostname": parts.hostname} if parts.scheme == "https" else {},
+        )
+        async with connection, sent as answer:
+            return int(answer.status_code)  # the body is not read: it may never end
 
 
 def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult:
@@ -168,12 +244,13 @@ def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult
     return parts
 
 
-def resolve(parts: SplitResult, networks: Sequence[Network] = ()) -> str:
+async def resolve(parts: SplitResult, networks: Sequence[Network] = ()) -> str:
     """The address of the host of a webhook, if every address that its name has is allowed."""
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         raise InvalidInput(f"the name {host} cannot be found.") from None
     addresses = [str(each[4][0]).partition("%")[0] for each in found]
@@ -211,94 +288,30 @@ def signature(secret: str, timestamp: str, body: str) -> str:
     return "v1=" + made.hexdigest()
 
 
-class Poster:
-    """Sends messages to webhooks, to the addresses that were checked and nowhere else."""
-
-    def __init__(self, networks: Sequence[Network], thread: Executor) -> None:
-        self._networks, self._thread = networks, thread
-        self._certificates: Any = None
-
-    async def post(self, webhook: Webhook, body: dict[str, Any]) -> str | None:
-        """Send a message; None if it was taken, otherwise what was wrong, which is logged."""
-        try:
-            async with asyncio.timeout(MAX_SECONDS):
-                problem = await self._post(webhook, json.dumps(body, ensure_ascii=False))
-        except InvalidInput as refused:
-            problem = str(refused)
-        except Exception as error:  # whatever a receiver does must not end the sending
-            problem = type(error).__name__
-        level = logging.INFO if problem is None else logging.WARNING
-        event = "alert sent" if problem is None else "alert not sent"
-        log(event, level, alert=body.get("id"), webhook=webhook.id, problem=problem)
-        return problem
-
-    async def _post(self, webhook: Webhook, body: str) -> str | None:
-        httpx = _extras.require("httpx", "server")
-        in_thread = functools.partial(asyncio.get_running_loop().run_in_executor, self._thread)
-        parts = check_address(webhook.address, self._networks)
-        ip = await in_thread(resolve, parts, self._networks)
-        port = f":{parts.port}" if parts.port else ""
-        netloc = (f"[{ip}]" if ":" in ip else ip) + port
-        timestamp = str(int(time.time()))
-        headers = {
-            "Host": parts.netloc,
-            "Content-Type": "application/json; charset=utf-8",
-            "User-Agent": "latesum",
-            "X-Latesum-Timestamp": timestamp,
-            "X-Latesum-Signature": signature(webhook.secret, timestamp, body),
-        }
-        if self._certificates is None:  # reading all of them takes longer than a decision may wait
-            create = functools.partial(httpx.create_ssl_context, trust_env=False)
-            self._certificates = await in_thread(create)
-        # No proxy and no variables of the environment: it goes where it was checked to go.
-        connection = httpx.AsyncClient(
-            timeout=MAX_SECONDS, follow_redirects=False, trust_env=False, verify=self._certificates
-        )
-        sent = connection.stream(
-            "POST",
-            parts._replace(netloc=netloc, fragment="").geturl(),
-            content=body.encode(),
-            headers=headers,
-            extensions={"sni_hostname": parts.hostname} if parts.scheme == "https" else {},
-        )
-        async with connection, sent as answer:
-            status = int(answer.status_code)  # the body is not read: it may never end
-        if 200 <= status < 300:
-            return None
-        redirect = ": redirects are not followed" if 300 <= status < 400 else ""
-        return f"it answered {status}{redirect}"
-
-
-class Delivered(NamedTuple):
-    """What is delivered to a webhook: the codes of the findings, the winner, whether it is over."""
-
-    findings: list[str]
-    winner: str | None
-    over: bool
-
-
-def present(status: Status) -> Delivered:
-    """What is to be delivered of a campaign now."""
+def present(status: Status) -> dict[str, Any]:
+    """What webhooks hear of a campaign, as it is kept: findings, the winner, whether it is over."""
     codes = sorted(each.code for each in status.health if each.level in ("alarm", "warning"))
-    return Delivered(codes, status.winner, status.state == "finished")
+    return {"findings": codes, "winner": status.winner, "over": status.state == "finished"}
 
 
-def message(before: Delivered | None, status: Status, site: str | None) -> dict[str, Any] | None:
+def message(
+    before: dict[str, Any] | None, status: Status, site: str | None
+) -> dict[str, Any] | None:
     """What is sent of a campaign after what was last delivered; None if there is nothing to say.
 
     The first time only what is wrong is said: the campaign may be over for long.
     """
     now = present(status)
-    known = Delivered([], now.winner, now.over) if before is None else before
-    codes = set(now.findings) - set(known.findings)
+    known = {**now, "findings": []} if before is None else before
+    codes = set(now["findings"]) - set(known["findings"])
     new = [each for each in status.health if each.code in codes]
     said = [each.sentence for each in new]
-    if known.findings and not now.findings:
+    if known["findings"] and not now["findings"]:
         said.append("All is well again.")
-    if now.over and not known.over:
+    if now["over"] and not known["over"]:
         said.append(status.headline)
-    elif now.winner is not None and now.winner != known.winner:
-        said.append(f"{now.winner} is the winner.")
+    elif now["winner"] not in (None, known["winner"]):
+        said.append(f"{status.winner} is the winner.")
     if not said:
         return None
     return {
@@ -312,53 +325,15 @@ def message(before: Delivered | None, status: Status, site: str | None) -> dict[
     }
 
 
-class Monitor:
-    """Makes the statuses of all campaigns again and again, and tells webhooks of changes."""
-
-    def __init__(
-        self, campaigns: CampaignCache, webhooks: Webhooks, poster: Poster, thread: Executor
-    ) -> None:
-        self._campaigns, self._webhooks = campaigns, webhooks
-        self._poster, self._thread = poster, thread
-
-    async def watch(self) -> None:
-        """Look after every campaign, and tell every webhook what has changed, until canceled."""
-        while True:
-            try:
-                statuses = await self._campaigns.statuses(of_any_age=False, pause=_PAUSE)
-                await self.tell(statuses)
-            except (DBAPIError, StoreBusy, Refused) as error:
-                # The store fails or the service is busy; those who ask for something hear of it.
-                LOGGER.debug("campaigns cannot be looked after just now", exc_info=error)
-            except Exception as error:
-                LOGGER.error("campaigns cannot be looked after", exc_info=error)
-            await asyncio.sleep(self._campaigns.configuration.watch_every)
-
-    async def tell(self, statuses: Sequence[Status]) -> None:
-        """Tell every webhook what has changed since it last took a message."""
-        loop = asyncio.get_running_loop()
-        webhooks = await loop.run_in_executor(self._thread, self._webhooks.all)
-        others = [
-            replace(each, health=[finding for finding in each.health if finding.code != _OF_STORE])
-            for each in statuses[1:]
-        ]
-        shown = [*statuses[:1], *others]
-        await asyncio.gather(*(self._tell(webhook, shown) for webhook in webhooks))
-
-    async def _tell(self, webhook: Webhook, statuses: Sequence[Status]) -> None:
-        before = {name: Delivered(*each) for name, each in json.loads(webhook.delivered).items()}
-        delivered = {each.name: before[each.name] for each in statuses if each.name in before}
-        for status in statuses:
-            last, now = before.get(status.name), present(status)
-            body = message(last, status, self._campaigns.configuration.site)
-            if last != now and body is not None:
-                # The id is the same when a message is sent again.
-                which = json.dumps([webhook.id, webhook.delivered, body], sort_keys=True)
-                id = hashlib.sha256(which.encode()).hexdigest()[:32]
-                at = datetime.now(UTC).isoformat(timespec="seconds")
-                if await self._poster.post(webhook, {"id": id, "at": at, **body}) is not None:
-                    break  # the receiver is down: what is left is delivered next time
-            delivered[status.name] = now
-        if delivered != before:
-            loop, keep = asyncio.get_running_loop(), self._webhooks.keep_delivered
-            await loop.run_in_executor(self._thread, keep, webhook, json.dumps(delivered))
+async def watch(campaigns: CampaignCache, webhooks: Webhooks) -> None:
+    """Look after every campaign, and tell every webhook what has changed, until canceled."""
+    while True:
+        try:
+            statuses = await campaigns.statuses(max_age=MAX_AGE, pause=_PAUSE)
+            await webhooks.tell(statuses)
+        except (DBAPIError, StoreBusy, Refused) as error:
+            # The store fails or the service is busy; those who ask for something hear of it.
+            LOGGER.debug("campaigns cannot be looked after just now", exc_info=error)
+        except Exception as error:
+            LOGGER.error("campaigns cannot be looked after", exc_info=error)
+        await asyncio.sleep(campaigns.configuration.watch_every)

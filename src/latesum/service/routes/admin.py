@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Path, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Path, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import Field, StringConstraints, create_model
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
-from latesum.service.auth import OPEN
-from latesum.service.cache import CampaignCache
-from latesum.service.configuration import read_networks
+from latesum.service.auth import ScopedRoute, Who, needs
+from latesum.service.cache import AllCampaigns, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented, send
 from latesum.service.models import Body, Text, list_of, model_of
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 from latesum.service.tokens import Scope, Token, Tokens
 from latesum.service.webhooks import Webhook, Webhooks
 
@@ -79,9 +77,12 @@ async def revoke_token(id: Id, who: Who, campaigns: AllCampaigns) -> Response:
     return send(await campaigns.write(tokens.revoke, id))
 
 
-def webhooks_of(campaigns: CampaignCache) -> Webhooks:
-    """The webhooks of the service."""
-    return Webhooks(campaigns.store, read_networks(campaigns.configuration.webhook_networks))
+async def _webhooks(request: Request) -> Webhooks:
+    webhooks: Webhooks = request.app.state.webhooks
+    return webhooks
+
+
+AllWebhooks = Annotated[Webhooks, Depends(_webhooks)]
 
 
 def _line(webhook: Webhook) -> dict[str, Any]:
@@ -92,9 +93,9 @@ def _line(webhook: Webhook) -> dict[str, Any]:
 
 @router.get("/webhooks", response_model=list_of("webhooks", WebhookLine))
 @needs("admin")
-async def list_webhooks(campaigns: AllCampaigns) -> Response:
+async def list_webhooks(campaigns: AllCampaigns, webhooks: AllWebhooks) -> Response:
     """Where alerts are sent."""
-    found = await campaigns.read(webhooks_of(campaigns).all)
+    found = await campaigns.read(webhooks.all)
     return send({"webhooks": [_line(each) for each in found]})
 
 
@@ -104,10 +105,11 @@ async def list_webhooks(campaigns: AllCampaigns) -> Response:
     response_model=model_of(Webhook, "WebhookMade", without="delivered"),
 )
 @needs("admin")
-async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> Response:
+async def make_webhook(
+    new: NewWebhook, who: Who, campaigns: AllCampaigns, webhooks: AllWebhooks
+) -> Response:
     """Send alerts to an address from now on. The secret that signs them is in this answer alone."""
-    make = webhooks_of(campaigns).new
-    made = await campaigns.write(make, new.name, new.address, by=who.name)
+    made = await campaigns.write(webhooks.new, new.name, new.address, by=who.name)
     return send({**_line(made), "secret": made.secret}, 201)
 
 
@@ -115,36 +117,38 @@ async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> Re
     "/webhooks/{id}/remove", responses=documented(404), status_code=204, response_model=None
 )
 @needs("admin")
-async def remove_webhook(id: Id, campaigns: AllCampaigns) -> None:
+async def remove_webhook(id: Id, campaigns: AllCampaigns, webhooks: AllWebhooks) -> None:
     """Send nothing more there."""
-    webhook = await _find(campaigns, id)
-    await campaigns.write(webhooks_of(campaigns).remove, webhook.id)
+    webhook = await _find(id, campaigns, webhooks)
+    await campaigns.write(webhooks.remove, webhook.id)
 
 
 @router.post(
     "/webhooks/{id}/test", responses=documented(404, 409), status_code=204, response_model=None
 )
 @needs("admin")
-async def test_webhook(id: Id, campaigns: AllCampaigns, request: Request) -> None:
+async def test_webhook(id: Id, campaigns: AllCampaigns, webhooks: AllWebhooks) -> None:
     """Send a message there, to see whether it arrives; 409 says why it did not."""
-    webhook, text = await _find(campaigns, id), "This is a test of latesum's alerts."
-    problem = await request.app.state.poster.post(webhook, {"text": text})
+    webhook = await _find(id, campaigns, webhooks)
+    problem = await webhooks.post(webhook, {"text": "This is a test of latesum's alerts."})
     if problem is not None:
         raise Refused(409, f"the message did not arrive: {problem.rstrip('.')}.")
 
 
-async def _find(campaigns: CampaignCache, id: str) -> Webhook:
-    found = [each for each in await campaigns.read(webhooks_of(campaigns).all) if each.id == id]
+async def _find(id: str, campaigns: CampaignCache, webhooks: Webhooks) -> Webhook:
+    found = [each for each in await campaigns.read(webhooks.all) if each.id == id]
     if not found:
         raise Refused(404, "there is no such webhook; it may have been removed.")
     return found[0]
 
 
+#: This alone needs no token, and is answered whatever else there is to do.
+liveness = APIRouter(tags=["operations"])
 operations = APIRouter(route_class=ScopedRoute, tags=["operations"])
 Health = create_model("Health", status=(str, ...))
 
 
-@operations.get("/livez", response_model=Health)
+@liveness.get("/livez", response_model=Health, operation_id="alive")
 async def alive() -> Response:
     """The process answers. This alone needs no token."""
     return send({"status": "alive"})
@@ -193,8 +197,6 @@ def describe(app: FastAPI) -> dict[str, Any]:
         "token": {"type": "http", "scheme": "bearer", "description": "From `latesum token new`."}
     }
     whole["security"] = [{"token": []}]
-    for path in OPEN:
-        for operation in whole["paths"][path].values():
-            operation["security"] = []
+    whole["paths"]["/livez"]["get"]["security"] = []
     app.openapi_schema = whole
     return whole

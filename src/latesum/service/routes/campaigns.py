@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
@@ -13,15 +14,21 @@ from latesum._render import plain
 from latesum.campaigns.actions import ACTIONS, ActionResult, describe_event
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
-from latesum.campaigns.view import CampaignStatus
+from latesum.campaigns.state import Decision
 from latesum.errors import UnknownCampaign
 from latesum.files import FileForm
 from latesum.files.form import SAID
 from latesum.service import models
-from latesum.service.cache import CachedCampaign, CampaignCache, Severity, select
+from latesum.service.auth import ScopedRoute, Who, needs
+from latesum.service.cache import (
+    AllCampaigns,
+    CachedCampaign,
+    CampaignCache,
+    NamedCampaign,
+    select,
+)
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented, send
 from latesum.service.jobs import JSON, is_small, take_totals
-from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs
 from latesum.service.tokens import Token
 
 router = APIRouter(
@@ -40,24 +47,20 @@ async def list_campaigns(
     search: Annotated[
         str, Query(max_length=100, description="A part of the name or of an option's name.")
     ] = "",
-    state: Annotated[CampaignStatus | None, Query(description="How the campaign is.")] = None,
-    health: Annotated[Severity | None, Query(description="The worst of its findings.")] = None,
-    offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
 ) -> Response:
     """The campaigns, those with alarms first, then those with warnings, the newest first; finished
     ones are last."""
-    found = select(await campaigns.statuses(), search, state, health)
+    found = select(await campaigns.statuses(), search)
     lines = [
         {name: getattr(each, name) for name in models.LINE}
         | {"options": [option.name for option in each.options]}
-        for each in found[offset : offset + limit]
+        for each in found
     ]
-    return send({"campaigns": lines, "total": len(found)})
+    return send({"campaigns": lines})
 
 
 @router.put("/{campaign}", responses={201: {"model": models.CampaignAnswer}, **documented(409)})
-@needs("operate")
+@needs("operate", file=True)
 async def create_campaign(
     campaign: Annotated[str, Path(pattern=NAME_PATTERN)],
     new: models.NewCampaign,
@@ -126,9 +129,9 @@ async def option(
     takes the scope operate.
     """
     name = cached.campaign.config.region(region)
-    answers = await cached.options(bucket, ahead=who.may("operate"))
-    answer = next(each for each in answers if each.get("region", "") == name)
-    return send(answer, 200, **_kept(cached, answer))
+    async with cached.deciding:
+        found = await cached.write(_decide, cached, bucket, ahead=who.may("operate"))
+    return send(_sent(cached, found[name]), 200, **_kept(cached, found[name]))
 
 
 @router.get(
@@ -137,14 +140,45 @@ async def option(
 @needs("read")
 async def options(cached: NamedCampaign, who: Who, bucket: Bucket | None = None) -> Response:
     """The option to show in every region, now or in a bucket; the answer stays the same."""
-    answers = await cached.options(bucket, ahead=who.may("operate"))
+    async with cached.deciding:
+        found = await cached.write(_decide, cached, bucket, ahead=who.may("operate"))
+    answers = [_sent(cached, each) for each in found.values()]
     named = {name: answers[0][name] for name in ("campaign", "bucket", "label")}
-    return send({**named, "options": answers}, 200, **_kept(cached, answers[0]))
+    kept = _kept(cached, next(iter(found.values())))
+    return send({**named, "options": answers}, 200, **kept)
 
 
-def _kept(cached: CachedCampaign, answer: dict[str, Any]) -> dict[str, str]:
+def _decide(cached: CachedCampaign, bucket: str | None, *, ahead: bool) -> Mapping[str, Decision]:
+    """The option in every region; unless `ahead`, a bucket that has not begun is not decided."""
+    if bucket is not None and not ahead:
+        state = cached.campaign.state()
+        buckets = state.config.buckets
+        asked = buckets.number(bucket)
+        # Before it begins not all is known that will be known then.
+        if asked > buckets.number(cached.clock()) and asked not in state.decisions:
+            raise Refused(
+                403, f"{buckets.label(asked)} has not begun; to decide it takes the scope operate."
+            )
+    return cached.campaign.decide_all(bucket)
+
+
+def _sent(cached: CachedCampaign, decision: Decision) -> dict[str, Any]:
+    """A decision as it is sent."""
+    buckets = cached.campaign.config.buckets
+    return {
+        "campaign": cached.campaign.name,
+        **{name: getattr(decision, name) for name in models.DECIDED},
+        **({"region": decision.region} if decision.region else {}),
+        "decided_at": decision.at,
+        "begins": buckets.begin(decision.bucket),
+        "ends": buckets.end(decision.bucket),
+    }
+
+
+def _kept(cached: CachedCampaign, decision: Decision) -> dict[str, str]:
     """For how long an answer may be kept."""
-    left = int((answer["ends"] - cached.clock()).total_seconds())
+    ends = cached.campaign.config.buckets.end(decision.bucket)
+    left = int((ends - cached.clock()).total_seconds())
     age = f"private, max-age={left}" if left > 0 else "private, no-cache"
     return {"cache_control": age, "vary": "Authorization, Cookie"}
 
@@ -237,7 +271,6 @@ async def record(
         cached.campaign.record, bucket, by=who.name, region=region, **record.model_dump()
     )
     cached.campaigns.metrics.records.labels(result.verdict).inc()
-    cached.forget_status()
     return send(result)
 
 
@@ -287,7 +320,7 @@ async def read_body(request: Request, *kinds: str) -> tuple[str, bytes]:
         **documented(404, 415),
     },
 )
-@needs("record", long=True)
+@needs("record", long=True, file=True)
 async def upload(
     request: Request,
     cached: NamedCampaign,
@@ -319,22 +352,11 @@ async def upload(
     }
     if kind != JSON:
         how["remember"] = not only_this_file
-    campaign, workers = cached.campaign, cached.campaigns.workers
-    try:
-        if is_small(body):
-            given = (campaign, body, kind == JSON, form, how)
-            return await workers.run(workers.uploads, take_totals, *given)
-        job = {
-            "store": cached.campaigns.store.url.render_as_string(hide_password=False),
-            "campaign": campaign.name,
-            "now": cached.clock().isoformat(),
-            "is_json": kind == JSON,
-            "form": None if form is None else form.to_json(),
-            "how": how,
-        }
-        return await cached.campaigns.jobs.run("totals", job, body, owner=who.id)
-    finally:
-        cached.forget_status()
+    jobs = cached.campaigns.jobs
+    if is_small(body):
+        return await jobs.in_thread(take_totals, cached.campaign, body, kind == JSON, form, how)
+    job = {"is_json": kind == JSON, "form": form and form.to_json(), "how": how}
+    return await jobs.run("totals", {**cached.job(), **job}, body, owner=who.id)
 
 
 #: Operator actions, each with a user and a reason.
@@ -396,7 +418,6 @@ async def act(
         region=sent.region,
         **sent.model_dump(exclude_unset=True, exclude={"reason", "user", "region"}),
     )
-    cached.forget_status()
     status = await cached.status()
     return send({**done._asdict(), "state": status.state, "headline": status.headline})
 

@@ -8,35 +8,47 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from typing import Annotated, Any, NamedTuple, get_args
-from urllib.parse import urlencode
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any
+from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from latesum import _render
-from latesum.campaigns.actions import ACTIONS, describe_event
+from latesum.campaigns.actions import describe_event
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.charts import N_COLORS
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.state import Decision, Event
 from latesum.campaigns.static_page import status_section
-from latesum.campaigns.view import CampaignStatus, Status
+from latesum.campaigns.view import Status
 from latesum.errors import UnknownCampaign
-from latesum.service.auth import cookie_name, read_secret
+from latesum.service.auth import (
+    MAX_UNUSED,
+    SHORT_SECONDS,
+    ScopedRoute,
+    Who,
+    check_origin,
+    cookie_name,
+    login_page,
+    needs,
+    read_secret,
+    with_body,
+)
 from latesum.service.cache import (
-    SEVERITIES,
+    AllCampaigns,
     CachedCampaign,
     CampaignCache,
-    Severity,
+    NamedCampaign,
     select,
     severity_of,
 )
 from latesum.service.logs import log
-from latesum.service.routes.admin import webhooks_of
-from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs
+from latesum.service.routes.admin import AllWebhooks
 from latesum.service.tokens import Token, Tokens
 
 #: Campaigns on one page of the list, and events on one page of the history.
@@ -45,12 +57,6 @@ _LINES, _EVENTS = 25, 100
 _MAX_AT_FIRST, _AT_FIRST = 120, 90
 #: The newest buckets without a total, which are offered where totals are typed.
 _WAITING = 14
-#: What events can be filtered by, with the kinds of each.
-_GROUPS = {
-    "decisions": ("decision",),
-    "totals": ("record", "file form", "import refused"),
-    "people": (*ACTIONS, "file form"),
-}
 #: Everything comes from the service itself, and nothing that stands in a page is ever run.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -92,39 +98,23 @@ def _fragment(request: Request, html: str) -> Response:
     return HTMLResponse(html, 200, headers)
 
 
-class ListQuestion(NamedTuple):
-    """A part of the list of campaigns."""
-
-    search: str
-    state: CampaignStatus | None
-    health: Severity | None
-    page: int
-
-    def address(self, path: str = "/", **changed: Any) -> str:
-        """The address of this part, or of another one."""
-        asked = {**self._asdict(), **changed}
-        said = {key: value for key, value in asked.items() if value and (key, value) != ("page", 1)}
-        return path + ("?" + urlencode(said) if said else "")
+def _part(found: Sequence[Any], page: int, size: int) -> dict[str, Any]:
+    """One page of a long list, for its template."""
+    pages = max(1, -(-len(found) // size))
+    page = min(page, pages)
+    part = found[(page - 1) * size : page * size]
+    return {"part": part, "found": len(found), "page": page, "pages": pages}
 
 
-async def list_question(
-    search: Annotated[str, Query(max_length=100)] = "",
-    state: str = "",
-    health: str = "",
-    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
-) -> ListQuestion:
-    """Which part of the list is asked for; what is not known is passed over: a link may be old."""
-    known_state = next((each for each in get_args(CampaignStatus) if each == state), None)
-    severity = next((each for each in SEVERITIES if each == health), None)
-    return ListQuestion(search.strip(), known_state, severity, page)
-
-
-AskedFor = Annotated[ListQuestion, Depends(list_question)]
+Search = Annotated[str, Query(max_length=100)]
+PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 
 
 @router.get("/")
 @needs("read", long=True)
-async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
+async def front(
+    campaigns: AllCampaigns, who: Who, search: Search = "", page: PageNumber = 1
+) -> Response:
     """All campaigns."""
     return _page(
         "list.html",
@@ -132,36 +122,33 @@ async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
         who,
         "campaigns",
         every=campaigns.configuration.page_every,
-        live=Markup(await _list(campaigns, asked, who)),
-        asked=asked,
-        states=get_args(CampaignStatus),
-        severities=SEVERITIES,
+        live=Markup(await _list(campaigns, who, search, page)),
+        search=search,
+        page=page,
     )
 
 
 @router.get("/live")
 @needs("read", long=True)
 async def front_live(
-    request: Request, campaigns: AllCampaigns, who: Who, asked: AskedFor
+    request: Request,
+    campaigns: AllCampaigns,
+    who: Who,
+    search: Search = "",
+    page: PageNumber = 1,
 ) -> Response:
     """The part of the front page that changes."""
-    return _fragment(request, await _list(campaigns, asked, who))
+    return _fragment(request, await _list(campaigns, who, search, page))
 
 
-async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> str:
+async def _list(campaigns: CampaignCache, who: Token, search: str, page: int) -> str:
     everything = await campaigns.statuses()
-    found = select(everything, asked.search, asked.state, asked.health)
-    pages = max(1, -(-len(found) // _LINES))
-    page = min(asked.page, pages)
     return _draw(
         "list_live.html",
-        lines=found[(page - 1) * _LINES : page * _LINES],
-        found=len(found),
+        **_part(select(everything, search), page, _LINES),
         counts=Counter(map(severity_of, everything)),
         all=len(everything),
-        asked=asked,
-        page=page,
-        pages=pages,
+        search=search,
         n_colors=N_COLORS,
         severity_of=severity_of,
         shown_in=_shown_in,
@@ -326,43 +313,31 @@ async def totals_page(cached: NamedCampaign, who: Who) -> Response:
 @router.get("/campaigns/{campaign}/history")
 @needs("read", long=True)
 async def history_page(
-    cached: NamedCampaign,
-    who: Who,
-    kind: Annotated[str, Query(max_length=20)] = "",
-    search: Annotated[str, Query(max_length=100)] = "",
-    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+    cached: NamedCampaign, who: Who, search: Search = "", page: PageNumber = 1
 ) -> Response:
     """The log of a campaign, newest first."""
-    found = await cached.read(_find_events, cached.reader, kind, search.strip().casefold())
-    pages = max(1, -(-len(found) // _EVENTS))
-    page = min(page, pages)
+    found = await cached.read(_find_events, cached.reader, search.strip().casefold())
     return _page(
         "history.html",
         f"History of {cached.campaign.name}",
         who,
         "campaigns",
+        **_part(found, page, _EVENTS),
         name=cached.campaign.name,
-        events=found[(page - 1) * _EVENTS : page * _EVENTS],
-        found=len(found),
-        page=page,
-        pages=pages,
-        kind=kind,
         search=search,
-        kinds=list(_GROUPS),
     )
 
 
-def _find_events(campaign: Campaign, kind: str, text: str) -> list[tuple[Event, str]]:
-    """The events of a kind that have a text in their sentence, newest first."""
-    config, kinds = campaign.state().config, _GROUPS.get(kind)
-    events = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
-    described = [(event, describe_event(event, config)) for event in events]
+def _find_events(campaign: Campaign, text: str) -> list[tuple[Event, str]]:
+    """The events that have a text in their sentence, newest first."""
+    config = campaign.state().config
+    described = [(each, describe_event(each, config)) for each in reversed(campaign.history())]
     return [each for each in described if text in each[1].casefold()]
 
 
 @router.get("/admin")
 @needs("admin")
-async def admin_page(campaigns: AllCampaigns, who: Who) -> Response:
+async def admin_page(campaigns: AllCampaigns, webhooks: AllWebhooks, who: Who) -> Response:
     """Tokens, and where alerts are sent."""
     return _page(
         "admin.html",
@@ -370,7 +345,7 @@ async def admin_page(campaigns: AllCampaigns, who: Who) -> Response:
         who,
         "admin",
         tokens=await campaigns.read(Tokens(campaigns.store).all),
-        webhooks=await campaigns.read(webhooks_of(campaigns).all),
+        webhooks=await campaigns.read(webhooks.all),
     )
 
 
@@ -384,14 +359,42 @@ async def static_file(file: str) -> Response:
     return Response(_render.read(place), 200, {"cache-control": "private, no-cache"}, kind)
 
 
+#: Logging in needs no token yet.
+entry = APIRouter(include_in_schema=False)
+
+
+@entry.post("/login")
+async def log_in(request: Request, campaigns: AllCampaigns) -> Response:
+    """Begin a session, for a token that is typed in; its secret goes into a cookie."""
+    check_origin(request.scope)
+    request = await with_body(request, MAX_UNUSED, SHORT_SECONDS)
+    form = parse_qs((await request.body()).decode("latin-1"))
+    tokens: Tokens = request.app.state.tokens
+    token = await campaigns.write(tokens.find, form.get("token", [""])[0].strip())
+    if token is None:
+        return login_page("There is no such token.")
+    lasts = timedelta(hours=campaigns.configuration.session_hours)
+    session = await campaigns.write(tokens.new_session, token, lasts)
+    log("logged in", token=token.id, who=token.name)
+    answer = RedirectResponse("/", 303)
+    answer.set_cookie(
+        cookie_name(request.scope),
+        session,
+        max_age=max(1, int(lasts.total_seconds())),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
 @router.post("/logout")
 @needs("read")
 async def log_out(request: Request, campaigns: AllCampaigns, who: Who) -> Response:
     """End the session, on the server and in the browser."""
     secret, by_cookie = read_secret(request.scope)
     if by_cookie and secret is not None:
-        workers, sessions = campaigns.workers, request.app.state.sessions
-        await workers.run(workers.tokens, sessions.end, secret)
+        await campaigns.write(request.app.state.tokens.end_session, secret)
     log("logged out", token=who.id)
     answer, secure = Response(None, 204), request.url.scheme == "https"
     name = cookie_name(request.scope)

@@ -10,11 +10,13 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
+from latesum.files import FileForm
+from latesum.service.auth import ScopedRoute, Who, needs
+from latesum.service.cache import AllCampaigns
 from latesum.service.errors import ON_ANY_ROUTE, documented
-from latesum.service.jobs import MAX_ROWS
+from latesum.service.jobs import MAX_ROWS, is_small, take_history
 from latesum.service.models import Body, HistoryRow, Number, PastAnswer, rows_schema
 from latesum.service.routes.campaigns import FILES, Form, file_body, read_body
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 
 #: Of a plan with a history: each day of it is simulated.
 _MAX_RUN = timedelta(days=731)
@@ -68,7 +70,7 @@ class PlanQuestion(Body):
 
 
 @router.post("/plans", response_model=None)
-@needs("operate", long=True)
+@needs("operate", long=True, file=True)
 async def make_plan(question: PlanQuestion, campaigns: AllCampaigns, who: Who) -> Response:
     """Simulate a campaign many times: go, conditional go or no-go, and with which policy."""
     if question.late.lower().endswith((".csv", ".xlsx", ".parquet", ".pq")):
@@ -88,7 +90,7 @@ async def make_plan(question: PlanQuestion, campaigns: AllCampaigns, who: Who) -
     openapi_extra=file_body("date,region,rounds,total\n2026-02-01,north,5000,151\n"),
     responses=documented(415),
 )
-@needs("operate", long=True)
+@needs("operate", long=True, file=True)
 async def read_history(request: Request, campaigns: AllCampaigns, who: Who, form: Form) -> Response:
     """The rows of a file of totals before the start, as a new campaign takes them (`history`).
 
@@ -96,5 +98,7 @@ async def read_history(request: Request, campaigns: AllCampaigns, who: Who, form
     The file is read and not kept.
     """
     _, body = await read_body(request, *FILES)
-    given = {"form": {} if form is None else form.to_json()}
-    return await campaigns.jobs.run("history", given, body, owner=who.id)
+    form = form or FileForm()
+    if is_small(body):
+        return await campaigns.jobs.in_thread(take_history, body, form)
+    return await campaigns.jobs.run("history", {"form": form.to_json()}, body, owner=who.id)
