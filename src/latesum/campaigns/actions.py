@@ -17,15 +17,9 @@ from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._durations import duration_text
 from latesum._render import counted
 from latesum.campaigns.completeness import effect_on_totals
-from latesum.campaigns.config import (
-    CHANGEABLE,
-    MAX_OPTIONS,
-    CampaignConfig,
-    check_printable,
-    read_text,
-)
+from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.campaigns.deciding import carry, check_gap, shown_so
-from latesum.campaigns.parameters import SWITCHBACK
+from latesum.campaigns.fields import MAX_OPTIONS, SWITCHBACK, check_printable, read_text
 from latesum.campaigns.rows import NO_OPTION, shown_of, shown_text
 from latesum.campaigns.state import Append, CampaignState, Event
 from latesum.errors import NotPossible

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from datetime import datetime, timedelta
 
-from latesum.campaigns.config import CampaignConfig, Curve
+from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.fields import Curve
 from latesum.campaigns.rows import Observation
 from latesum.campaigns.state import CampaignState, Value
 

@@ -4,19 +4,18 @@ It is checked when a campaign is made, and a part of it when that is changed
 (`latesum.campaigns.actions`). A store keeps it as `to_json` writes it; what is read back was
 checked then, and is taken as it is.
 
-A validator that depends on other fields finds them in `info.data`: what stands there was read
-before. One that was refused is missing there, and the refusal is already noted.
+Which rows can be right, those that are reported (`check_row`) and those of the history from before
+the start, follows from it: a shop was open yesterday, and late rewards of what it showed then
+arrive in the campaign's first days.
 """
 
 from __future__ import annotations
 
-import contextlib
 import secrets
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -26,36 +25,44 @@ from pydantic import (
     Field,
     PlainValidator,
     ValidationError,
-    ValidationInfo,
     WithJsonSchema,
 )
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
-from latesum._durations import duration_text, parse_duration
-from latesum._plugins import POLICIES
-from latesum.campaigns.buckets import KINDS, Buckets, Every, read_zone
-from latesum.campaigns.parameters import SWITCHBACK, read_parameters
-from latesum.campaigns.rows import (
-    MAX_ROUNDS,
-    NO_OPTION,
-    Observation,
-    in_field,
-    read_history,
-    shown_of,
+from latesum.campaigns.buckets import KINDS, Buckets, Every
+from latesum.campaigns.fields import (
+    MAX_OPTIONS,
+    MAX_TEXT,
+    SWITCHBACK,
+    Curve,
+    check_range,
+    read_align,
+    read_curve,
+    read_options,
+    read_policy,
+    read_policy_parameters,
+    read_regions,
+    read_start,
+    read_status_quo,
+    read_text,
+    read_zone_name,
 )
+from latesum.campaigns.rows import Observation, RecordStatus, in_field, read_shown, shown_of
 from latesum.delays.parsing import parse
+from latesum.files.totals import Row
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
     from latesum.markets import MarketConfig
 
 TimeBasis = Literal["arrival", "decision"]
-#: The age of a value and the share of the final total that is in by then, in order of age.
-Curve = tuple[tuple[timedelta, float], ...]
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-MAX_TEXT = 100
-MAX_OPTIONS = 100
 MAX_REGIONS = 200
+#: A history is stored with the configuration, so there is a limit.
+MAX_ROWS = 10_000
+#: Limits far above anything real, so that no sum can overflow.
+MAX_ROUNDS, MAX_TOTAL = 10**12, 1e15
+_PAST_FIELDS = ("bucket", "rounds", "total", "shown", "region")
 _MAX_SEED = 2**53 - 1
 _DATED = (
     "say by which time your totals are dated, time_basis='arrival' or 'decision'. By "
@@ -65,158 +72,6 @@ _DATED = (
 )
 #: Marks the fields that can be changed while a campaign runs.
 _CHANGEABLE = "changeable"
-
-
-def check_printable(text: str, name: str) -> str:
-    """A text, refused if it holds characters that could disturb a terminal or a page.
-
-    >>> check_printable("rouge foncé", "a name")
-    'rouge foncé'
-    >>> check_printable("red\x1b[2J", "a name")
-    Traceback (most recent call last):
-    ...
-    latesum.errors.InvalidInput: a name has a character that cannot be shown, U+001B; leave it out.
-    """
-    for character in text:
-        # Control and format characters: escapes, line breaks, marks of zero width or of direction.
-        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            code = f"U+{ord(character):04X}"
-            raise InvalidInput(
-                f"{name} has a character that cannot be shown, {code}; leave it out."
-            )
-    return text
-
-
-def read_text(value: object, name: str) -> str:
-    """A short text that is not empty."""
-    if not isinstance(value, str) or not 0 < len(value.strip()) <= MAX_TEXT:
-        raise InvalidInput(f"{name} is a text of 1 to {MAX_TEXT} characters, not {value!r}.")
-    return check_printable(value.strip(), name)
-
-
-def _read_names(value: Any, what: str) -> tuple[str, ...]:
-    """Names that differ, whatever their capitals."""
-    if not isinstance(value, list | tuple):
-        raise InvalidInput(f"the {what}s are a list of names, not {value!r}.")
-    names = tuple(read_text(each, f"{what} name") for each in value)
-    if len({name.casefold() for name in names}) < len(names):
-        raise InvalidInput(f"each {what} needs a name of its own, not {list(names)}.")
-    return names
-
-
-def _read_options(value: Any) -> tuple[str, ...]:
-    names = _read_names(value, "option")
-    if not 2 <= len(names) <= MAX_OPTIONS:
-        listed = list(names)[:MAX_OPTIONS]
-        raise InvalidInput(f"give two options or more, up to {MAX_OPTIONS}, not {listed}.")
-    return names
-
-
-def _read_zone(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > 64:
-        raise InvalidInput("a time zone is a name such as 'Europe/Berlin' or 'UTC'.")
-    return read_zone(value).key
-
-
-def _read_start(value: Any, info: ValidationInfo) -> datetime | None:
-    every, zone = info.data.get("every"), info.data.get("zone")
-    if every is None or zone is None:
-        return None  # refused already
-    return Buckets.create(every, zone, value).first
-
-
-def _read_regions(value: Any) -> tuple[str, ...]:
-    names = _read_names(value or (), "region")
-    if len(names) == 1:
-        raise InvalidInput("one region is no region: leave the regions out, or name two and more.")
-    if any(len(name) > 64 for name in names):
-        raise InvalidInput("a region's name has at most 64 characters.")
-    return names
-
-
-def _read_policy(value: Any, info: ValidationInfo) -> str:
-    if value == SWITCHBACK:
-        return SWITCHBACK
-    try:
-        name = registry.checked_name(value)
-    except InvalidInput:
-        if isinstance(value, str) and ":" not in value and value not in POLICIES.names():
-            known_name(value, (*registry.available(), SWITCHBACK), "policy")
-        raise
-    if info.data.get("regions"):
-        raise InvalidInput(
-            f"{name} decides for one stream; a campaign with regions has the policy switchback."
-        )
-    return name
-
-
-def _read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
-    """The parameters of the policy, without `n_arms`, which a plan has and the options say."""
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidInput("the parameters of the policy are names with values.")
-    if len(value) > 50:
-        raise InvalidInput("a policy has at most 50 parameters.")
-    given, known = dict(value), info.data
-    if not {"every", "expected_rounds", "policy"} <= known.keys():
-        return given  # refused already
-    options, n_arms = known.get("options"), given.pop("n_arms", None)
-    if options and n_arms not in (None, len(options)):
-        raise InvalidInput(
-            f"the parameters are for {n_arms} options (n_arms), and here are {len(options)}; plan "
-            "again, or leave n_arms out."
-        )
-    return read_parameters(given, known["policy"], known["every"], known["expected_rounds"])
-
-
-def _check_range(value: tuple[float, float]) -> tuple[float, float]:
-    low = finite_number(value[0], "the least that a round can bring", at_least=-1e12)
-    return low, finite_number(value[1], "the most that a round can bring", above=low, at_most=1e12)
-
-
-def _read_curve(value: Any) -> Curve | None:
-    """The share of a total that is in at each age; a text has them as '1 day: 0.6, 7 days: 1'."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        pairs = [part.split(":") for part in value.split(",")]
-        with contextlib.suppress(ValueError):  # refused below
-            value = {age.strip(): float(share) for age, share in pairs}
-    if not isinstance(value, Mapping):
-        raise InvalidInput(
-            "completeness is a share for each age, such as '1 day: 0.6, 7 days: 1', not "
-            f"{shortened(repr(value))}."
-        )
-    curve = sorted(
-        (
-            parse_duration(age, "an age in completeness"),
-            finite_number(share, f"the share at {age}", above=0, at_most=1),
-        )
-        for age, share in value.items()
-    )
-    shares = [share for _, share in curve]
-    if not curve or shares != sorted(shares) or shares[-1] != 1:
-        given = {duration_text(age): share for age, share in curve}
-        raise InvalidInput(
-            "completeness gives shares that grow with age and end at 1, such as "
-            f"{{'1 day': 0.6, '3 days': 0.9, '7 days': 1}}, not {given}."
-        )
-    return tuple(curve)
-
-
-def _read_align(value: Any, info: ValidationInfo) -> str | None:
-    if value is None:
-        return None
-    if info.data.get("policy") == SWITCHBACK:
-        raise InvalidInput("switchback knows weekdays by itself and needs no align; leave it out.")
-    if value != "week":
-        raise InvalidInput(f"align is 'week', not {value!r}.")
-    return "week"
-
-
-def _read_status_quo(value: Any, info: ValidationInfo) -> str:
-    if isinstance(value, str) and value in NO_OPTION:
-        return value
-    return known_name(value, (*info.data.get("options", ()), *NO_OPTION), "status quo")
 
 
 def _or_null(*schemas: dict[str, Any]) -> WithJsonSchema:
@@ -248,8 +103,8 @@ class CampaignConfig(BaseModel):
     name: str = Field(
         pattern=NAME_PATTERN, description="Letters, digits, dots, dashes and underscores."
     )
-    options: Annotated[tuple[str, ...], BeforeValidator(_read_options)] = Field(
-        min_length=2, max_length=100, description="The options.", examples=[["red", "blue"]]
+    options: Annotated[tuple[str, ...], BeforeValidator(read_options)] = Field(
+        min_length=2, max_length=MAX_OPTIONS, description="The options.", examples=[["red", "blue"]]
     )
     every: Annotated[
         Every, BeforeValidator(lambda value: known_name(value, KINDS, "kind of bucket"))
@@ -263,31 +118,33 @@ class CampaignConfig(BaseModel):
         description="'arrival' or 'decision': whether a total holds what arrived in its bucket "
         "(it should) or what was decided in it."
     )
-    zone: Annotated[str, BeforeValidator(_read_zone)] = Field(
+    zone: Annotated[str, BeforeValidator(read_zone_name)] = Field(
         "UTC", max_length=64, description="The time zone of the buckets; by default UTC."
     )
     start: Annotated[
-        datetime, BeforeValidator(_read_start), _or_null({"type": "string", "maxLength": 40})
+        datetime, BeforeValidator(read_start), _or_null({"type": "string", "maxLength": 40})
     ] = Field(
         None, validate_default=True, description="The first bucket, a date or time; by default now."
     )
-    regions: Annotated[tuple[str, ...], BeforeValidator(_read_regions)] = Field(
+    regions: Annotated[tuple[str, ...], BeforeValidator(read_regions)] = Field(
         (),
         max_length=MAX_REGIONS,
         description="The regions, each of which shows an option of its own; none for one stream.",
         examples=[["north", "south"]],
     )
-    policy: Annotated[str, BeforeValidator(_read_policy), _CHANGEABLE] = Field(
+    policy: Annotated[str, BeforeValidator(read_policy), _CHANGEABLE] = Field(
         "unmix",
         description="A name from `latesum policies`; by default unmix, or with regions switchback.",
         examples=["odaaf"],
     )
-    parameters: Annotated[dict[str, Any], BeforeValidator(_read_parameters), _CHANGEABLE] = Field(
-        default_factory=dict,
-        description="Of the policy; horizon and delays may be given in time or in buckets.",
-        examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
+    parameters: Annotated[dict[str, Any], BeforeValidator(read_policy_parameters), _CHANGEABLE] = (
+        Field(
+            default_factory=dict,
+            description="Of the policy; horizon and delays may be given in time or in buckets.",
+            examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
+        )
     )
-    range: Annotated[tuple[float, float], AfterValidator(_check_range), _CHANGEABLE] = Field(
+    range: Annotated[tuple[float, float], AfterValidator(check_range), _CHANGEABLE] = Field(
         (0.0, 1.0),
         description="The least and the most that one round can bring; by default 0 and 1.",
     )
@@ -297,13 +154,13 @@ class CampaignConfig(BaseModel):
         "successes", max_length=MAX_TEXT, description="What totals count; by default successes."
     )
     completeness: Annotated[
-        Curve | None, PlainValidator(_read_curve), _or_null(_SHARES, _SHARES_TEXT), _CHANGEABLE
+        Curve | None, PlainValidator(read_curve), _or_null(_SHARES, _SHARES_TEXT), _CHANGEABLE
     ] = Field(
         None,
         description="The share of a total that is in at each age: '1 day: 0.6, 7 days: 1'.",
     )
     align: Annotated[
-        str | None, BeforeValidator(_read_align), _or_null({"const": "week"}), _CHANGEABLE
+        str | None, BeforeValidator(read_align), _or_null({"const": "week"}), _CHANGEABLE
     ] = Field(None, description="'week' for blocks of whole weeks.")
     seed: Annotated[
         int,
@@ -313,7 +170,7 @@ class CampaignConfig(BaseModel):
         None, validate_default=True, le=_MAX_SEED, description="For policies that draw at random."
     )
     status_quo: Annotated[
-        str, PlainValidator(_read_status_quo), WithJsonSchema({"type": "string"})
+        str, PlainValidator(read_status_quo), WithJsonSchema({"type": "string"})
     ] = Field(
         "unknown",
         description="What was shown before the start: an option, 'other' (something that is no "
@@ -339,7 +196,7 @@ class CampaignConfig(BaseModel):
         rows = given.pop("history", None)  # it is read by the whole configuration
         config = cls._validated(given)
         if rows:
-            history = in_field("history", read_history, rows, config)
+            history = in_field("history", _read_history, rows, config)
             config = config.model_copy(update={"history": history})
         config.check_policy()
         return config
@@ -557,3 +414,131 @@ def _refusal(error: ValidationError) -> InvalidInput:
         return InvalidInput(str(problem["ctx"]["error"]), field=field)
     given = shortened(repr(problem["input"]))
     return InvalidInput(f"{field} cannot be {given}: {described}", field=field)
+
+
+def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
+    """The row with checked values, its bucket as a number, or a refusal that names the column.
+
+    Whether its region is one of the campaign's, the verdict says.
+    """
+    if isinstance(row, Mapping):
+        for name in row:
+            in_field(str(name), known_name, name, Row._fields, "column of a record")
+        if "bucket" not in row:
+            text = "a record has a bucket, such as {'bucket': '2026-03-01', ...}."
+            raise InvalidInput(text, field="bucket")
+        row = Row(**row)
+    bucket, rounds, total, status, shown, region, _ = row
+    for name, given in (("status", status), ("shown", shown), ("region", region)):
+        if given is not None and not isinstance(given, str):
+            raise InvalidInput(f"{name} is a text, not {shortened(repr(given))}.", field=name)
+    if rounds is None and total is None and status is None and shown is None:
+        raise InvalidInput(
+            "there is nothing to record: give rounds, a total or a status.", field="total"
+        )
+    bucket = in_field("bucket", config.buckets.number, bucket)
+    if rounds is not None:
+        rounds = in_field("rounds", whole_number, rounds, "the rounds of a bucket")
+        if rounds > MAX_ROUNDS:
+            raise InvalidInput(f"a bucket has at most {MAX_ROUNDS:,} rounds.", field="rounds")
+    if total is not None:
+        total = in_field("total", finite_number, total, "a total")
+        if abs(total) > MAX_TOTAL:
+            text = f"a total is at most {MAX_TOTAL:g}; use another unit."
+            raise InvalidInput(text, field="total")
+    if status is not None:
+        in_field("status", known_name, status, get_args(RecordStatus), "status")
+    if shown is not None:
+        in_field("shown", _check_shown, shown, config)
+    region = (region or "").strip()
+    if config.regions and not region:
+        named = ", ".join(config.regions)
+        raise InvalidInput(f"say which region the row is of: {named}.", field="region")
+    if region and not config.regions:
+        raise InvalidInput("this campaign has no regions; leave the region out.", field="region")
+    if status == "missing" and total is not None:
+        text = "a missing total has no value; leave it empty, or the status out."
+        raise InvalidInput(text, field="total")
+    return row._replace(bucket=bucket, rounds=rounds, total=total, region=region)
+
+
+def _check_shown(text: str, config: CampaignConfig) -> None:
+    if not isinstance(read_shown(text, config.options), int) and not config.is_market:
+        raise InvalidInput(
+            f"{shortened(text)!r} is several options in one bucket, and {config.policy} learns "
+            "from buckets of one option only; record it with the status missing, or use the policy "
+            "switchback."
+        )
+
+
+def _read_history(value: Any, config: CampaignConfig) -> tuple[Observation, ...]:
+    """The buckets before the start, oldest first.
+
+    A row without `shown` showed the status quo.
+    Policies need every bucket: a row without `rounds` has the expected ones, and buckets without a
+    row are taken to have shown what was shown last, with a total that is not known.
+    """
+    if not isinstance(value, list | tuple):
+        raise InvalidInput("the history is a list of rows, such as {'bucket': '2026-02-28', ...}.")
+    if len(value) > MAX_ROWS:
+        raise InvalidInput(f"a history has at most {MAX_ROWS:,} rows, not {len(value):,}.")
+    found: dict[tuple[int, str], Observation] = {}
+    for given in value:
+        if not isinstance(given, Mapping) or "bucket" not in given:
+            raise InvalidInput(
+                "a row of the history has a 'bucket', and 'rounds', 'total' and 'shown'."
+            )
+        try:
+            row = _past_row(given, config)
+        except InvalidInput as bad:
+            where = f"{shortened(str(given['bucket']))} in the history"
+            raise InvalidInput(f"{where}: {bad.message}", remedy=bad.remedy) from None
+        if (row.bucket, row.region) in found:
+            label = f"{config.buckets.label(row.bucket)} {row.region}".rstrip()
+            raise InvalidInput(f"{label} is twice in the history.")
+        found[row.bucket, row.region] = row
+    rows = [found[place] for place in sorted(found)]
+    if not rows or config.is_market:
+        return tuple(rows)
+    last, whole = rows[0], list[Observation]()
+    if -last.bucket > MAX_ROWS:
+        raise InvalidInput(f"a history begins at most {MAX_ROWS:,} buckets before the start.")
+    for bucket in range(last.bucket, 1):
+        unknown = Observation("", bucket, config.expected_rounds, last.shown, None, "pending")
+        last = found.get((bucket, ""), unknown)
+        whole.append(last)
+    return tuple(whole)
+
+
+def _past_row(given: Mapping[str, Any], config: CampaignConfig) -> Observation:
+    for name in given:
+        known_name(name, _PAST_FIELDS, "column of a history")
+    number = config.buckets.number(given["bucket"])
+    if number >= 1:
+        raise InvalidInput(
+            f"it is not before the start, {config.buckets.label(1)}: leave it out of the history "
+            "and record it once it is decided."
+        )
+    if given.get("shown") is None:
+        if config.status_quo not in config.options:
+            raise InvalidInput(
+                "say which option was shown, or which one is the status quo; a history has options "
+                "only."
+            )
+        given = {**given, "shown": config.status_quo}
+    if given.get("region") and not config.regions:
+        raise InvalidInput("it has a region, and the campaign has none; name its regions.")
+    row = check_row(given, config)
+    rounds = row.rounds
+    if rounds is None and not config.is_market:
+        rounds = config.expected_rounds
+    if rounds is not None:
+        whole_number(rounds, "the rounds", at_least=1)
+    return Observation(
+        known_name(row.region, config.regions, "region") if config.regions else "",
+        number,
+        rounds,
+        read_shown(row.shown, config.options),
+        row.total,
+        "pending" if row.total is None else "known",
+    )

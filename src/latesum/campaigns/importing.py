@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import CampaignConfig, check_row
 from latesum.campaigns.recording import Recorded
-from latesum.campaigns.rows import check_row
 from latesum.errors import MAX_PROBLEMS, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
 from latesum.files.table import in_row

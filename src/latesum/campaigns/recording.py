@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 from latesum._checks import InvalidInput
 from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import CampaignConfig, check_row
 from latesum.campaigns.deciding import carry, check_gap, shown_so
-from latesum.campaigns.rows import Shown, check_row, in_field, largest_share, read_shown, shown_text
+from latesum.campaigns.rows import Shown, in_field, largest_share, read_shown, shown_text
 from latesum.campaigns.state import Append, CampaignState, Value
 from latesum.errors import MAX_PROBLEMS, BadRows, Conflicting, UnknownBucket
 from latesum.files.totals import Row
