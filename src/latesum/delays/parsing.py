@@ -11,7 +11,7 @@ import copyreg
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from latesum._checks import InvalidInput, known_name
@@ -86,6 +86,21 @@ def parse(text: str | Delay) -> Delay:
     if not isinstance(value, Delay):
         raise InvalidInput(f"{text!r} is not a delay; write {_EXAMPLES}.")
     return value
+
+
+def parse_each(delay: str | Delay | Sequence[str | Delay], n_arms: int) -> tuple[Delay, ...]:
+    """One delay for each arm, from one for all or from a list.
+
+    >>> [each.mean for each in parse_each("constant(7)", 2)]
+    [7.0, 7.0]
+    """
+    if isinstance(delay, (str, Delay)) or not isinstance(delay, Sequence):
+        return (parse(delay),) * n_arms
+    if len(delay) != n_arms:
+        raise InvalidInput(
+            f"give one delay for all arms or one for each of the {n_arms}, not {len(delay)}."
+        )
+    return tuple(parse(each) for each in delay)
 
 
 # Formulas cannot be pickled.

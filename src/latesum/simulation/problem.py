@@ -10,9 +10,9 @@ import numpy as np
 
 from latesum import _render
 from latesum._checks import InvalidInput, whole_number
-from latesum.delays import Delay, parse
+from latesum.delays import Delay
 from latesum.delays.base import Integers
-from latesum.delays.parsing import text_of
+from latesum.delays.parsing import parse_each, text_of
 from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward, reward_text
 from latesum.simulation.world import World
 
@@ -39,16 +39,7 @@ class Problem:
         if len(arms) < 2:
             raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
         rewards = [as_reward(arm) for arm in arms]
-        if isinstance(delay, (str, Delay)) or not isinstance(delay, Sequence):
-            delays = [parse(delay)] * len(rewards)
-        else:
-            delays = [parse(each) for each in delay]
-            if len(delays) != len(rewards):
-                raise InvalidInput(
-                    f"give one delay for all arms or one for each of the {len(rewards)}, "
-                    f"not {len(delays)}."
-                )
-        self._set_arms(rewards, delays)
+        self._set_arms(rewards, parse_each(delay, len(rewards)))
 
     def _set_arms(self, rewards: Sequence[Reward], delays: Sequence[Delay]) -> None:
         self.arms, self.delays = tuple(rewards), tuple(delays)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._checks import InvalidInput
-from latesum.delays import Delay, parse
+from latesum.delays import Delay
+from latesum.policies.unmix.segments import Floats
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-#: Edges of the bins, in mean delays; the last but one only where the mean is a guess.
-_EDGES = (0.0, 0.3, 0.7, 0.95, 1.05, 1.35, 2.2, 4.0, 8.0, 16.0, 40.0)
+#: How many times as late as the others an arm's rewards may be.
+STRETCHES = (1.5, 2.0, 3.0)
 #: How many rewards the prior of the weights is worth.
 PRIOR_WEIGHT = 20.0
+
+# What follows makes up the family of curves.
+#: Edges of the bins, in mean delays; the last but one only where the mean is a guess.
+_EDGES = (0.0, 0.3, 0.7, 0.95, 1.05, 1.35, 2.2, 4.0, 8.0, 16.0, 40.0)
 #: The standard deviation of a mean that is only a guess, as a share of it.
 WIDE = 0.5
 #: The prior of very late rewards where the mean is a guess: after 8 and after 16 means.
@@ -38,25 +38,23 @@ class DelayCurve(NamedTuple):
     """
 
     distributions: tuple[Floats, ...]
-    laws: Integers  # which of them each arm's rewards have
+    laws: NDArray[np.int64]  # which of them each arm's rewards have
     bins: Floats  # prior of the weights, its precision, mean delay, end
     mean: float
     mean_sd: float  # 0: nothing holds the mean
 
 
-def stretched(pieces: Floats, factor: float) -> Floats:
-    """The distribution of rewards that are `factor` times as late."""
-    found = pieces.copy()
-    found[:, :2] = np.rint(pieces[:, :2] * factor)
-    found[1:, 1] = np.maximum(found[1:, 1], found[1:, 0] + 1)  # rounds may be too coarse
-    return found
+def delay_factors() -> tuple[float, ...]:
+    """How many times as late rewards are by each distribution of `mean_known`."""
+    return (1.0, *STRETCHES, *(1.0 / factor for factor in STRETCHES))
 
 
 @functools.lru_cache(maxsize=512)
 def mean_known(mean: float, uncertainty: float, n_arms: int, *, atom: float = 0.0) -> DelayCurve:
     """A mean that is known within a share `uncertainty`: weights as of an exponential.
 
-    Where it is only a guess, very late rewards are likelier, and those at once by `atom`.
+    Where it is only a guess, very late rewards are likelier, and those at once by `atom`. There
+    is one distribution for each of the `delay_factors`; all arms have the first.
 
     >>> curve = mean_known(50.0, 0.1, 2)
     >>> curve.bins[0].round(3).tolist()[:3]
@@ -79,8 +77,16 @@ def mean_known(mean: float, uncertainty: float, n_arms: int, *, atom: float = 0.
     table = np.array(pieces)
     means = np.where(table[:, 1] > 0, (table[:, 0] + table[:, 1] + 1) / 2, 0.0)
     bins = np.array([weights, PRIOR_WEIGHT / weights, means, table[:, 1]])
+    distributions = tuple(_stretched(table, factor) for factor in delay_factors())
     laws = np.zeros(n_arms, dtype=np.int64)
-    return DelayCurve((table,), laws, bins, mean, uncertainty * mean)
+    return DelayCurve(distributions, laws, bins, mean, uncertainty * mean)
+
+
+def _stretched(pieces: Floats, factor: float) -> Floats:
+    found = pieces.copy()
+    found[:, :2] = np.rint(pieces[:, :2] * factor)
+    found[1:, 1] = np.maximum(found[1:, 1], found[1:, 0] + 1)  # rounds may be too coarse
+    return found
 
 
 @functools.lru_cache(maxsize=256)
@@ -98,42 +104,6 @@ def distribution_known(delays: tuple[Delay, ...]) -> DelayCurve:
     mean = max(delay.mean for delay in different)
     end = max(float(each[:, 1].max()) for each in pieces)
     return DelayCurve(pieces, laws, np.array([[1.0], [PRIOR_WEIGHT], [mean], [end]]), mean, 0.0)
-
-
-def distributions(delay: Delay | str | Sequence[Delay | str], n_arms: int) -> tuple[Delay, ...]:
-    """One delay for each arm; refused where there are others, or one has no finite mean.
-
-    >>> [each.mean for each in distributions("constant(7)", 2)]
-    [7.0, 7.0]
-    """
-    if isinstance(delay, (str, Delay)):
-        found: tuple[Delay, ...] = (parse(delay),) * n_arms
-    else:
-        found = tuple(parse(each) for each in delay)
-    if len(found) != n_arms:
-        raise InvalidInput(
-            f"give Unmix one delay for all arms or one for each of the {n_arms}, not {len(found)}."
-        )
-    for each in found:
-        if not math.isfinite(each.mean):
-            raise InvalidInput(
-                f"the delay {each.text} has no finite mean; bound it, or leave the delay out and "
-                "Unmix learns it."
-            )
-    return found
-
-
-@functools.lru_cache(maxsize=256)
-def mean_difference(delay: Delay) -> float:
-    """E|x - y| of two delays: how many plays a visit loses to late rewards.
-
-    >>> from latesum.delays import parse
-    >>> mean_difference(parse("constant(7)")), round(mean_difference(parse("exponential(50)")))
-    (0.0, 50)
-    """
-    n = 200
-    values = np.sort([delay.quantile((i + 0.5) / n) for i in range(n)])
-    return float(2 / n**2 * np.sum((2 * np.arange(1, n + 1) - n - 1) * values))
 
 
 def _pieces_of(delay: Delay) -> list[tuple[float, float, float]]:
@@ -155,3 +125,16 @@ def _pieces_of(delay: Delay) -> list[tuple[float, float, float]]:
             found.append((float(low), float(high), after - before))
     total = math.fsum(weight for *_, weight in found)
     return [(low, high, weight / total) for low, high, weight in found if weight > 0]
+
+
+@functools.lru_cache(maxsize=256)
+def mean_difference(delay: Delay) -> float:
+    """E|x - y| of two delays: how many plays a visit loses to late rewards.
+
+    >>> from latesum.delays import parse
+    >>> mean_difference(parse("constant(7)")), round(mean_difference(parse("exponential(50)")))
+    (0.0, 50)
+    """
+    n = 200
+    values = delay.quantiles((np.arange(n) + 0.5) / n)
+    return float(2 / n**2 * np.sum((2 * np.arange(1, n + 1) - n - 1) * values))

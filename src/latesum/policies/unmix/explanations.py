@@ -5,19 +5,13 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from latesum.policies.unmix.curves import (
-    WIDE,
-    DelayCurve,
-    Floats,
-    mean_known,
-    stretched,
-)
-from latesum.policies.unmix.segments import Segments
+from latesum.policies.unmix import curves
+from latesum.policies.unmix.curves import DelayCurve
+from latesum.policies.unmix.segments import Floats, Segments
 
 #: What believing costs that is not what was given, in minus twice the log-likelihood: 1 to 20.
 KAPPA = 6.0
@@ -25,26 +19,21 @@ KAPPA = 6.0
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 #: Where the mean is a guess: the prior share of rewards that come at once.
 ATOM = 0.2
-#: How many times as late as the others an arm's rewards may be.
-STRETCHES = (1.5, 2.0, 3.0)
 #: Where nothing is given, the mean delays that may be true are this times powers of two: half of
 #: the shortest delay, which is one round.
 SMALLEST_SCALE = 0.5
 
 # What follows is for cost only: Gauss-Newton steps of a fit from a neutral point; from which
 # deficit on an explanation is left alone until all are fitted again.
-_STEPS = 3
-_FAR = 40.0
+STEPS = 3
+FAR = 40.0
 #: What was refuted by a margin is looked at again once the rounds have grown by so much at most:
 #: budgets grow with twice their logarithm.
 _MOST_GROWTH = 8.0
 #: Minus twice the log-likelihood of what cannot be.
 _UNLIKELY = 1e100
-#: How much rewards may vary, as a share of what 0/1 rewards do. It is estimated as if half a
-#: segment more had been of 0/1 rewards, as the largest that is within 1 of the likeliest.
-_DISPERSIONS = np.geomspace(1.0, 0.01, 17)
-#: How exactly the ends of intervals are found.
-_TOLERANCE = 1e-4
+#: The largest mean that is asked about: at 1 a reward would have no variance.
+_BELOW_ONE = 0.9999
 
 
 @functools.cache
@@ -59,42 +48,31 @@ class Design:
     """The plays that arrive in each segment, by the distributions of a curve."""
 
     def __init__(self, curve: DelayCurve) -> None:
-        self._distributions = list(curve.distributions)
+        self._distributions = curve.distributions
         shape = len(curve.laws) + kernels().BAND, curve.bins.shape[1]
-        self.arrivals: Floats = np.empty((len(self._distributions), 0, *shape))
-        self._known = [(0, 0)] * len(self._distributions)  # segments and rounds
-        self._stretched = {1.0: 0}
+        self.arrivals: Floats = np.empty((len(curve.distributions), 0, *shape))
+        self._known = [(0, 0)] * len(curve.distributions)  # segments and rounds
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Design:
         """Without what arrived: to fill it again, where it is needed, is faster than to copy it."""
         new = copy.copy(self)
-        new._distributions, new._stretched = [*self._distributions], {**self._stretched}
         new._known, new.arrivals = [(0, 0)] * len(self._known), self.arrivals[:, :0]
         return new
 
-    def law(self, factor: float) -> int:
-        """The number of the distribution where rewards are `factor` times as late."""
-        if factor not in self._stretched:
-            self._stretched[factor] = len(self._distributions)
-            self._distributions.append(stretched(self._distributions[0], factor))
-            self._known.append((0, 0))
-            self.arrivals = np.concatenate([self.arrivals, np.empty_like(self.arrivals[:1])])
-        return self._stretched[factor]
-
-    def fill(self, segments: Segments, laws: Iterable[int]) -> None:
-        """Add what was played since the last time, by these distributions."""
-        for law in laws:
-            count, clock = self._known[law]
-            if clock == segments.clock:
-                continue
-            n_laws, size, *shape = self.arrivals.shape
-            if size < segments.count:
-                larger = np.empty((n_laws, 2 * segments.count, *shape))
-                larger[:, :size] = self.arrivals
-                self.arrivals = larger
-            about = self._distributions[law], self.arrivals[law]
-            kernels().fill(max(0, count - 1), segments.table, segments.blocks, *about)
-            self._known[law] = segments.count, segments.clock
+    def fill(self, segments: Segments, law: int) -> None:
+        """Add what was played since the last time, by one distribution."""
+        count, clock = self._known[law]
+        if clock == segments.clock:
+            return
+        n_laws, size, *shape = self.arrivals.shape
+        if size < segments.count:
+            larger = np.empty((n_laws, 2 * segments.count, *shape))
+            for each, (filled, _) in enumerate(self._known):
+                larger[each, :filled] = self.arrivals[each, :filled]
+            self.arrivals = larger
+        about = self._distributions[law], self.arrivals[law]
+        kernels().fill(max(0, count - 1), segments.table, segments.blocks, *about)
+        self._known[law] = segments.count, segments.clock
 
 
 class DelayExplanation:
@@ -104,25 +82,13 @@ class DelayExplanation:
     means within [0, 1]; `deficit` by how much it exceeds the least one, in units of the misfit.
     """
 
-    def __init__(
-        self,
-        scale: float,
-        penalty: float,
-        curve: DelayCurve,
-        base: DelayExplanation | None = None,
-        stretches: tuple[float, ...] = (),
-    ) -> None:
+    def __init__(self, scale: float, penalty: float, curve: DelayCurve) -> None:
         self.scale, self.penalty, self.curve = scale, penalty, curve
-        #: How many times as late the rewards of each arm are as by `base`, and what that costs.
-        self.base, self.stretches, self.charged = base or self, stretches, 0.0
-        self.design: Design = base.design if base else Design(curve)
-        self.laws = curve.laws
         n_arms, self.n_bins = len(curve.laws), curve.bins.shape[1]
-        if base:
-            self.laws = np.array([self.design.law(factor) for factor in stretches])
-        else:
-            self.stretches = (1.0,) * n_arms
-        self._used_laws = set(self.laws.tolist())
+        #: How many times as late the rewards of each arm are as by `base`, and what that costs.
+        self.base, self.stretches, self.charged = self, (1.0,) * n_arms, 0.0
+        self.design, self.laws = Design(curve), curve.laws
+        self._used_laws = set(curve.laws.tolist())
         #: Per arm that was not in doubt by this: its known rounds then, and when to test it again.
         self.refuted: dict[int, tuple[int, float]] = {}
         self.point: Floats = np.concatenate([curve.bins[0], np.full(n_arms, 0.5)])
@@ -141,10 +107,19 @@ class DelayExplanation:
         new.base, new.design = copy.deepcopy((self.base, self.design), memo)
         return new
 
-    @property
-    def weights(self) -> Floats:
-        """The weights of the curve's bins."""
-        return self.point[: self.n_bins]
+    def with_stretches(self, stretches: tuple[float, ...]) -> DelayExplanation:
+        """The same curve, with how many times as late each arm's rewards are."""
+        new, factors = copy.copy(self), curves.delay_factors()
+        later = sum(each != 1.0 for each in stretches)
+        one_of_many = 2.0 * math.log(len(curves.STRETCHES) * (len(stretches) - 1)) * later
+        new.stretches, new.scale = stretches, self.base.scale * max(stretches)
+        new.penalty = self.base.penalty + one_of_many + KAPPA / 2 * later
+        new.charged = one_of_many + 2.0 * KAPPA
+        new.laws = np.array([factors.index(each) for each in stretches])
+        new._used_laws = set(new.laws.tolist())
+        new.point, new.variances = self.point.copy(), self.variances.copy()
+        new.refuted, new.look_at = {}, 0.0
+        return new
 
     def mean(self, arm: int) -> float:
         """The mean of an arm, within [0, 1]."""
@@ -156,11 +131,6 @@ class DelayExplanation:
         mean = (self.mean(arm) * plays + 0.5) / (plays + 1.0)
         return min(plays, mean * (1.0 - mean) / float(self.variances[arm] * self.misfit))
 
-    @property
-    def mean_delay(self) -> float:
-        """The mean of the curve as it was fitted."""
-        return float(self.weights @ self.curve.bins[2])
-
     def fit(
         self,
         segments: Segments,
@@ -170,11 +140,12 @@ class DelayExplanation:
         dispersion: float = 1.0,
     ) -> tuple[float, float, float, float]:
         """Steps from `point`, in place; with one mean held, or none: `model_kernels.fit`."""
-        curve = self.curve
-        self.design.fill(segments, self._used_laws)
+        curve, design = self.curve, self.design
+        for law in self._used_laws:
+            design.fill(segments, law)
         given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
         variances = self.variances if point is self.point else self.variances.copy()
-        seen = segments.table, segments.pending_from, self.design.arrivals, self.laws
+        seen = segments.table, segments.pending_from, design.arrivals, self.laws
         found: tuple[float, float, float, float] = kernels().fit(
             steps, *held, *seen, curve.bins, given, point, variances
         )
@@ -190,20 +161,11 @@ class DelayExplanation:
         self.cost = self.objective + self.penalty * self.misfit + impossible
         self.fitted_at = segments.clock
 
-    def with_stretches(self, stretches: tuple[float, ...]) -> DelayExplanation:
-        """The same curve, with how many times as late each arm's rewards are."""
-        base, later = self.base, sum(each != 1.0 for each in stretches)
-        one_of_many = 2.0 * math.log(len(STRETCHES) * (len(stretches) - 1)) * later
-        scale, penalty = base.scale * max(stretches), base.penalty + one_of_many + KAPPA / 2 * later
-        new = DelayExplanation(scale, penalty, base.curve, base, stretches)
-        new.charged = one_of_many + 2.0 * KAPPA
-        return new
-
     def refit(self, segments: Segments) -> None:
         """Fit from a neutral point too, and keep the likelier one."""
         other = copy.copy(self)
         other.point, other.variances = self._neutral(segments), self.variances.copy()
-        other.refine(segments, _STEPS)
+        other.refine(segments, STEPS)
         first = not self.fitted_at
         if not first:
             self.refine(segments)
@@ -212,9 +174,9 @@ class DelayExplanation:
 
     def _neutral(self, segments: Segments) -> Floats:
         """The prior of the curve, after the silence at the start, and all means the same."""
-        prior, ends = self.curve.bins[0], self.curve.bins[3]
-        if 0 < segments.late_from <= ends[-1]:
-            prior = np.where(ends < segments.late_from, 0.0, prior)
+        (prior, *_, ends), silence = self.curve.bins, segments.silence
+        if silence * segments.typical >= Segments.FEWEST and silence <= ends[-1]:
+            prior = np.where(ends < silence, 0.0, prior)
         point = np.full(len(self.point), segments.typical)
         point[: self.n_bins] = prior / prior.sum()
         return point
@@ -227,29 +189,11 @@ class DelayExplanation:
         point, held = self.point.copy(), (arm, value)
         found = self.fit(segments, 1, point, held)[0]
         if limit < found <= far:
-            found = self.fit(segments, _STEPS - 1, point, held)[0]
+            found = self.fit(segments, STEPS - 1, point, held)[0]
             if found > limit:
-                again = self.fit(segments, _STEPS, self._neutral(segments), held)[0]
+                again = self.fit(segments, STEPS, self._neutral(segments), held)[0]
                 found = min(found, again)
         return found
-
-    def limits(self, segments: Segments, arm: int, dispersion: float, most: float) -> list[float]:
-        """The least and the largest mean of an arm that cost at most `most`, if any does."""
-        point = self.point.copy()
-        objective = self.fit(segments, 2, point, dispersion=dispersion)[0]
-        if objective > most:
-            return []
-
-        def cost(value: float) -> float:
-            return self.fit(segments, _STEPS, point.copy(), (arm, value), dispersion)[0]
-
-        # Compared with a fit of as many steps in which the mean is held where it is best.
-        best = min(max(float(point[self.n_bins + arm]), 0.0), 1.0)
-        most = cost(best) + most - objective
-        return [
-            end if cost(end) <= most else _root(lambda value: cost(value) - most, best, end)
-            for end in (0.0, 1.0)
-        ]
 
 
 class Explanations:
@@ -265,7 +209,7 @@ class Explanations:
         #: With one delay for all arms, and with arms whose delay is longer.
         self.common = [given or self._wide(SMALLEST_SCALE, 0.0, 0.0)]
         self.stretched: list[DelayExplanation] = []
-        self._refuted: dict[tuple[int, tuple[float, ...]], float] = {}
+        self._refuted: dict[tuple[DelayExplanation, tuple[float, ...]], float] = {}
         self.believed = self.common[0]
         #: The explanation by which the arm that is visited may be the best one.
         self.tested: DelayExplanation | None = None
@@ -278,7 +222,8 @@ class Explanations:
         return self.common + self.stretched
 
     def _wide(self, scale: float, atom: float, penalty: float) -> DelayExplanation:
-        return DelayExplanation(scale, penalty, mean_known(scale, WIDE, self._n_arms, atom=atom))
+        curve = curves.mean_known(scale, curves.WIDE, self._n_arms, atom=atom)
+        return DelayExplanation(scale, penalty, curve)
 
     def reach(self, longest: float) -> None:
         """Where nothing is given: scales up to the `longest` may be true, with an atom and not."""
@@ -334,42 +279,40 @@ class Explanations:
             if each.deficit <= _kept(segments, each) or each is self.believed
         ]
         likeliest = min(self.common, key=lambda each: each.cost)
-        for base in {id(each): each for each in (likeliest, self.believed)}.values():
-            self._stretch(segments, index, leader, base)
+        best = max(upper for arm, upper in index.items() if arm != leader)
+        for base in dict.fromkeys((likeliest, self.believed)):
+            known = {(each.base, each.stretches) for each in self.stretched}
+            for arm, upper in index.items():
+                if base.stretches[arm] != 1.0:
+                    continue
+                factors = [each for each in curves.STRETCHES if each * upper >= index[leader]]
+                if arm == leader:
+                    factors = [1.0 / each for each in curves.STRETCHES if upper <= each * best]
+                for factor in factors:
+                    stretches = (*base.stretches[:arm], factor, *base.stretches[arm + 1 :])
+                    if (base.base, stretches) in known:
+                        continue
+                    if self._is_refuted(segments, base, stretches):
+                        break
         self._believe(segments)
 
-    def _stretch(
-        self, segments: Segments, index: dict[int, float], leader: int, base: DelayExplanation
-    ) -> None:
-        believed, known = self.believed, {(each.base, each.stretches) for each in self.stretched}
-        best = max(upper for arm, upper in index.items() if arm != leader)
-        for arm, upper in index.items():
-            if base.stretches[arm] != 1.0:
-                continue
-            for factor in STRETCHES:
-                matters = (
-                    upper <= factor * best if arm == leader else factor * upper >= index[leader]
-                )
-                if not matters:
-                    continue
-                own = 1.0 / factor if arm == leader else factor
-                stretches = (*base.stretches[:arm], own, *base.stretches[arm + 1 :])
-                key = self.common.index(base.base), stretches
-                if self._refuted.get(key, 0.0) > segments.clock:
-                    break
-                if (base.base, stretches) in known:
-                    continue
-                each, margin = base.with_stretches(stretches), 0.0
-                each.point[:] = base.point
-                for _ in range(_STEPS - 1):
-                    if margin <= KAPPA:
-                        each.refine(segments)
-                        margin = (each.cost - believed.cost) / believed.misfit
-                        margin -= _kept(segments, each)
-                if margin > 0.0:
-                    self._refuted[key] = _test_again_at(segments.clock, margin)
-                    break
-                self.stretched.append(each)
+    def _is_refuted(
+        self, segments: Segments, base: DelayExplanation, stretches: tuple[float, ...]
+    ) -> bool:
+        """Whether arms' own delays cost too much; otherwise they are one more explanation."""
+        if self._refuted.get((base.base, stretches), 0.0) > segments.clock:
+            return True
+        each, margin = base.with_stretches(stretches), 0.0
+        for _ in range(STEPS - 1):
+            if margin <= KAPPA:
+                each.refine(segments)
+                over = (each.cost - self.believed.cost) / self.believed.misfit
+                margin = over - _kept(segments, each)
+        if margin > 0.0:
+            self._refuted[base.base, stretches] = _test_again_at(segments.clock, margin)
+        else:
+            self.stretched.append(each)
+        return margin > 0.0
 
     @property
     def longest_plausible(self) -> float:
@@ -392,7 +335,7 @@ class Explanations:
         costs t.
         """
         least, misfit = self.believed.cost, self.believed.misfit
-        value, plays = min(max(value, 0.0), 0.9999), segments.known[arm] + segments.pending[arm]
+        value, plays = min(max(value, 0.0), _BELOW_ONE), segments.known[arm] + segments.pending[arm]
         own, known = max(value * (1.0 - value), 0.5 / plays), segments.known[arm]
         fitted = [each for each in self.all if each.fitted_at == segments.clock]
         for each in sorted(fitted, key=lambda each: each.deficit):
@@ -407,48 +350,11 @@ class Explanations:
                 return each
             if each.refuted.get(arm, (0, 0.0)) > (known, segments.clock):
                 continue
-            found = each.held(segments, arm, value, limit, limit + _FAR * misfit)
+            found = each.held(segments, arm, value, limit, limit + FAR * misfit)
             if found <= limit:
                 return each
             each.refuted[arm] = known, _test_again_at(segments.clock, (found - limit) / misfit)
         return None
-
-    def limits(self, segments: Segments, deviations: float) -> list[tuple[float, float]]:
-        """Between which values each mean lies, by some explanation that is likely enough.
-
-        These are the values for which minus twice the log-likelihood, with all else fitted, is
-        within the square of `deviations`, times the misfit, of the least by any explanation.
-        """
-        rho, likely = self.dispersion(segments), [each for each in self.all if each.deficit <= _FAR]
-        fits = [each.fit(segments, 2, each.point.copy(), dispersion=rho) for each in likely]
-        misfit = min(fits)[1]
-        # Arms' own delays fit better by chance too, and are charged for it.
-        charges = [(each.penalty - each.base.penalty) * misfit for each in likely]
-        least = min(fit[0] + charge for fit, charge in zip(fits, charges, strict=True))
-        ends = [[self.believed.mean(arm)] for arm in range(segments.n_arms)]
-        for each, charge in zip(likely, charges, strict=True):
-            most = least + deviations * deviations * misfit - charge
-            for arm in range(segments.n_arms):
-                if segments.known[arm]:
-                    ends[arm] += each.limits(segments, arm, rho, most)
-        return [(min(each), max(each)) for each in ends]
-
-    def dispersion(self, segments: Segments) -> float:
-        """How much rewards vary, as a share of what 0/1 rewards of the same means do.
-
-        Rewards in [0, 1] vary by rho m (1 - m), with rho = 1 if they are 0 or 1. One rho is learned
-        by its restricted likelihood. Decisions take it to be 1, the largest one.
-        """
-        seen = int(np.sum(segments.table[:, 4]))
-        if seen <= segments.n_arms + 3:  # fewer segments than unknowns
-            return 1.0
-        found = []
-        for rho in _DISPERSIONS.tolist():
-            point = self.believed.point.copy()
-            objective, *_, information = self.believed.fit(segments, 2, point, dispersion=rho)
-            found.append(objective + information + 0.5 * (math.log(rho) + 1.0 / rho))
-        within = np.flatnonzero(np.array(found) <= np.nanmin(found) + 1.0)
-        return float(_DISPERSIONS[within[0]])
 
 
 def _kept(segments: Segments, each: DelayExplanation) -> float:
@@ -459,21 +365,3 @@ def _kept(segments: Segments, each: DelayExplanation) -> float:
 def _test_again_at(clock: int, margin: float) -> float:
     """When to test again what is over its budget by a margin: budgets grow by 2 log(t)."""
     return clock * math.exp(min(max(margin, 0.0) / 4.0, math.log(_MOST_GROWTH)))
-
-
-def _root(function: Callable[[float], float], inside: float, outside: float) -> float:
-    """Where a function changes its sign: false position by the Illinois rule.
-
-    SciPy's `brentq` needs as many steps, and 0.2 seconds to be imported.
-    """
-    low, high = inside, outside
-    f_low, f_high = function(low), function(high)
-    while abs(high - low) > _TOLERANCE and f_high != 0.0:
-        between = high - f_high * (high - low) / (f_high - f_low)
-        found = function(between)
-        if (found > 0.0) == (f_high > 0.0):
-            f_low /= 2.0  # so that the other end moves too
-        else:
-            low, f_low = high, f_high
-        high, f_high = between, found
-    return high

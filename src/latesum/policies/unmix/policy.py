@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.delays import Delay, tabulated
+from latesum.delays import Delay
+from latesum.delays.parsing import parse_each
 from latesum.policies.base import Believed, Block, Play, Policy
 from latesum.policies.estimates import PLAIN, Units
 from latesum.policies.saving import StatusQuo, check_history, check_status_quo
-from latesum.policies.unmix.curves import (
-    distribution_known,
-    distributions,
-    mean_difference,
-    mean_known,
-)
+from latesum.policies.unmix import intervals
+from latesum.policies.unmix.curves import distribution_known, mean_difference, mean_known
 from latesum.policies.unmix.explanations import (
     SMALLEST_SCALE,
     DelayExplanation,
@@ -112,7 +109,13 @@ class Unmix(Policy):
             raise InvalidInput(
                 "the uncertainty is that of the mean_delay; give Unmix both, or leave both out."
             )
-        self._delays = None if delay is None else distributions(delay, n_arms)
+        self._delays = None if delay is None else parse_each(delay, n_arms)
+        for each in self._delays or ():
+            if not math.isfinite(each.mean):
+                raise InvalidInput(
+                    f"the delay {each.text} has no finite mean; bound it, or leave the delay out "
+                    "and Unmix learns it."
+                )
         self._nothing_given = mean_delay is None and delay is None
         texts = [each.text for each in self._delays or ()]
         self.delay = texts[0] if len(set(texts)) == 1 else texts or None
@@ -135,15 +138,6 @@ class Unmix(Policy):
         self._ramp = Segments.FEWEST if self._nothing_given else 0
         #: All explanations are fitted again when this many rounds are over; then doubts are due.
         self._look_at, self._look_due = 0, True
-        self._set_up_model()
-        for arm, rounds, total in self.history:
-            self._add(arm, rounds, total)
-        if self.history:
-            self._fit()
-        self._decide()
-
-    def _set_up_model(self) -> None:
-        """No segments, the explanations that there are at the start, and the unit of visits."""
         unknowns = self.n_arms + (self.status_quo == "other")
         ran = self.n_arms if self.status_quo == "other" else self.status_quo
         self._segments = Segments(unknowns, ran)
@@ -163,6 +157,11 @@ class Unmix(Policy):
             scale = self._unit
             given = DelayExplanation(scale, 0.0, mean_known(scale, self.uncertainty, unknowns))
         self._explanations = Explanations(unknowns, given, scale)
+        for arm, rounds, total in self.history:
+            self._add(arm, rounds, total)
+        if self.history:
+            self._fit()
+        self._decide()
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, *_ = play
@@ -350,35 +349,24 @@ class Unmix(Policy):
         segments, believed = self._segments, self._explanations.believed
         if not any(segments.known):
             return [(None, 0.0, 1.0, 0)] * self.n_arms
-        limits = self._explanations.limits(segments, NormalDist().inv_cdf(0.5 + level / 2))
+        deviations = NormalDist().inv_cdf(0.5 + level / 2)
+        limits = intervals.limits(self._explanations, segments, deviations)
         return [
             (believed.mean(arm), *limits[arm], plays) if plays else (None, 0.0, 1.0, 0)
             for arm, plays in enumerate(segments.known[: self.n_arms])
         ]
-
-    def learned_delay(self) -> Delay:
-        """The delay's distribution as it is believed now."""
-        if self._delays is not None:
-            return self._delays[0]
-        believed, times, shares = self._explanations.believed, [0.0], [0.0]
-        for high, weight in zip(believed.curve.bins[3], believed.weights.tolist(), strict=True):
-            if high > 0:
-                times.append(high)
-                shares.append(shares[-1] + weight)
-            else:
-                shares[0] += weight
-        return tabulated(times, [min(share / shares[-1], 1.0) for share in shares])
 
     def _findings(self, units: Units) -> list[str]:
         segments, believed = self._segments, self._explanations.believed
         found = list[str]()
         if self._ramp:
             found.append("Nothing is known of the delay yet: blocks double until it can be seen.")
-        elif self._delays is None and segments.reported_rounds:
-            late, mean = units.rounds(believed.mean_delay), self.mean_delay
+        elif self._delays is None and any(segments.known):
+            mean_delay = float(believed.point[: believed.n_bins] @ believed.curve.bins[2])
+            late, mean = units.rounds(mean_delay), self.mean_delay
             given = "" if mean is None else f" (given: {units.rounds(mean)})"
             found.append(f"Rewards are about {late} late on average{given}.")
-        if self.status_quo == "other" and segments.reported_rounds:
+        if self.status_quo == "other" and any(segments.known):
             found.append(units.status_quo(believed.mean(self.n_arms)))
         if believed.misfit > 1.5:
             found.append(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from latesum.policies.unmix.curves import Floats
+Floats = NDArray[np.float64]
 
-#: Rewards are in [0, 1]; what is beyond this per round is cut, so that nothing overflows.
-_LARGEST = 1e6
 #: When the status quo began, in rounds.
 _ALWAYS = -1e15
 
@@ -33,8 +32,8 @@ class Segments:
         self._table: Floats = np.zeros((64, 6))
         self._blocks: Floats = np.zeros((32, 3))
         self.count = self.n_blocks = self.clock = 0
-        #: The rounds whose totals are known, and their rewards.
-        self.reported_rounds, self.rewards = 0, 0.0
+        self.last_arm, self._block_start = -1, 0.0
+        self.rewards = 0.0
         self.typical = 0.5  # the mean total per round
         #: The first segment after the last known total, from where on they are still to be
         #: reported; and how long no reward came at the start.
@@ -43,7 +42,6 @@ class Segments:
         self.known, self.played, self.pending, self.visits = ([0] * n_arms for _ in range(4))
         if status_quo is not None:
             self._begin_block(status_quo, _ALWAYS)
-            self._blocks[0, 1] = 0.0
 
     @property
     def table(self) -> Floats:
@@ -52,66 +50,46 @@ class Segments:
 
     @property
     def blocks(self) -> Floats:
-        """The blocks so far."""
+        """The blocks so far: start, end and arm."""
         return self._blocks[: self.n_blocks]
-
-    @property
-    def last_arm(self) -> int:
-        """The arm that was played last; -1 at the start."""
-        return int(self._blocks[self.n_blocks - 1, 2]) if self.n_blocks else -1
 
     @property
     def block_rounds(self) -> int:
         """How long the last block has been played since the start."""
-        start = self._blocks[self.n_blocks - 1, 0] if self.n_blocks else 0.0
-        return self.clock - max(int(start), 0)
-
-    @property
-    def late_from(self) -> int:
-        """How long no reward came at the start, if that says that rewards are late; else 0."""
-        return self.silence if self.silence * self.typical >= self.FEWEST else 0
+        return self.clock - max(int(self._block_start), 0)
 
     def add(self, arm: int, rounds: int, total: float | None, merged_after: float = np.inf) -> None:
         """A segment that was played; late in a block it becomes a part of the last one."""
-        if total is not None:
-            total = min(max(total, -_LARGEST * rounds), _LARGEST * rounds)
         if arm != self.last_arm:
             self._begin_block(arm, self.clock)
             self.visits[arm] += 1
-        start, block = self._blocks[self.n_blocks - 1, 0], self.n_blocks - 1
-        last = self._table[self.count - 1]
-        if (
-            total is not None
-            and self.clock - start > merged_after
-            and self.count
-            and last[4] == 1.0
-            and last[5] == block
-        ):
-            last[1], last[3] = self.clock + rounds, last[3] + total
+        block, end, last = self.n_blocks - 1, self.clock + rounds, self._table[self.count - 1]
+        goes_on = self.count > 0 and last[4] == 1.0 and last[5] == block
+        if goes_on and total is not None and self.clock - self._block_start > merged_after:
+            last[1], last[3] = end, last[3] + total
         else:
             if self.count == len(self._table):
                 self._table = np.concatenate([self._table, np.zeros_like(self._table)])
             known = 0.0 if total is None else 1.0
-            row = (self.clock, self.clock + rounds, arm, total or 0.0, known, block)
-            self._table[self.count] = row
+            self._table[self.count] = self.clock, end, arm, total or 0.0, known, block
             self.count += 1
-        self.clock += rounds
-        self._blocks[block, 1] = self.clock
+        self.clock = end
+        self._blocks[block, 1] = end
         self.played[arm] += rounds
         if total is None:
             self.pending[arm] += rounds
             return
         if not self.rewards:
-            self.silence = self.clock
+            self.silence = end
         self.pending_from = self.count
         self.pending = [0] * self.n_arms
         self.known[arm] += rounds
-        self.reported_rounds += rounds
         self.rewards += total
-        self.typical = min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
+        self.typical = min(1.0, max(0.0, (self.rewards + 0.5) / (sum(self.known) + 1.0)))
 
     def _begin_block(self, arm: int, start: float) -> None:
         if self.n_blocks == len(self._blocks):
             self._blocks = np.concatenate([self._blocks, np.zeros_like(self._blocks)])
-        self._blocks[self.n_blocks] = start, start, arm
+        self._blocks[self.n_blocks] = start, max(start, 0.0), arm
         self.n_blocks += 1
+        self.last_arm, self._block_start = arm, start
