@@ -16,8 +16,7 @@ import math
 import numpy as np
 
 from latesum.experiments.stats import rate_upper_limit
-from latesum.policies.unmix.curves import mean_known
-from latesum.policies.unmix.explanations import FACTORS, DelayExplanation, Explanations
+from latesum.policies.unmix.explanations import FACTORS, Explanations
 from latesum.policies.unmix.segments import Segments
 from latesum.simulation import Problem
 from report import command, keep, options, show
@@ -39,8 +38,7 @@ def largest_cost(seed: int, number: int) -> float:
     world = Problem([float(mean) for mean in means], f"exponential({factor * MEAN:g})").start(
         rng=rng
     )
-    given = DelayExplanation(MEAN, 0.0, mean_known(MEAN, 0.1, 2))
-    segments, found = Segments(2), Explanations(2, given, MEAN)
+    segments, found = Segments(2), Explanations(2, MEAN, 0.1, None)
     place = 1 + FACTORS.index(factor)
     look_at, worst = 8 * MEAN, 0.0
     while segments.clock < UNTIL:

@@ -38,7 +38,7 @@ CASES: dict[str, tuple[Problem, int, str]] = {
 CONSTANTS: dict[str, Any] = {
     "KAPPA": explanations,
     "FACTORS": explanations,
-    "STRETCHES": explanations,
+    "STRETCHES": curves,
     "ATOM": explanations,
     "PRIOR_WEIGHT": curves,
     "FIRST_VISIT": policy,

@@ -99,7 +99,7 @@ def test_unmix_searches_for_another_delay():
     """Given a wrong mean delay, it finds a likelier curve, and learns blocks in segments."""
     problem = Problem([0.3, 0.25, 0.28], "mixture((0.5, constant(0)), (0.5, constant(900)))")
     runs = [spec(problem, "unmix(mean_delay=30)", 60_000).run(number) for number in range(2)]
-    assert any(run.policy.learned_delay().mean > 60 for run in runs)
+    assert any(run.policy.explanations.believed.mean_delay > 60 for run in runs)
     for run in runs:
         assert len(run.plays) > len({play.number for play in run.plays})
 

@@ -15,8 +15,9 @@ from latesum.experiments import RunSpec
 from latesum.experiments import run as run_specs
 from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix import model, model_kernels
-from latesum.policies.unmix.curves import distribution_known, mean_known, stretched
+from latesum.policies.unmix.curves import delay_factors, distribution_known, mean_known
 from latesum.policies.unmix.explanations import DelayExplanation, Design
+from latesum.policies.unmix.report import dispersion
 from latesum.policies.unmix.segments import Segments
 from latesum.simulation import Beta
 
@@ -26,10 +27,7 @@ GUESS = mean_known(12.0, 0.5, 2, atom=0.2)
 CURVES = {
     "mean": mean_known(12.0, 0.1, 2),
     "guess": GUESS,
-    "own delays": GUESS._replace(
-        distributions=(*GUESS.distributions, stretched(GUESS.distributions[0], 2.0)),
-        laws=np.array([0, 1]),
-    ),
+    "own delays": GUESS._replace(laws=np.array([0, delay_factors().index(2.0)])),
     "distribution": distribution_known((parse("uniform(1, 40)"),) * 2),
     "one per arm": distribution_known((parse("constant(7)"), parse("uniform(1, 25)"))),
 }
@@ -45,7 +43,8 @@ def _segments(schedule, totals=None, status_quo=None):
 def _arrivals(segments, curve):
     """What the kernels say: A, and p as a matrix of all segments."""
     design, count, n_arms = Design(curve), segments.count, segments.n_arms
-    design.fill(segments, set(curve.laws.tolist()))
+    for law in set(curve.laws.tolist()):
+        design.fill(segments, law)
     plays = np.stack(
         [design.arrivals[law, :count, arm] for arm, law in enumerate(curve.laws)], axis=2
     )
@@ -178,7 +177,7 @@ def test_the_learned_delay_is_near_the_true_one_where_the_given_mean_is_half_of_
     problem = Problem([0.3, 0.5, 0.7], "exponential(100)")
     policy = Unmix(3, 100_000, mean_delay=50, rng=np.random.default_rng(3))
     run = simulate(problem, policy, 100_000, seed=3)
-    assert 70 < run.policy.learned_delay().mean < 130
+    assert 70 < run.policy.explanations.believed.mean_delay < 130
 
 
 def test_it_explains_itself():
@@ -317,8 +316,8 @@ def test_with_nothing_known_its_limits_contain_the_means_by_every_likely_explana
     (policy,) = spec.run(8).policies_after([3907])
     before = policy.to_state()
     refined = policy.copy()
-    explanations = refined._explanations
-    explanations.look(refined._segments)
+    explanations = refined.explanations
+    explanations.look(refined.segments)
     costs = [each.cost - each.base.penalty for each in explanations.all]
     likely = [
         each
@@ -354,7 +353,7 @@ def test_it_learns_how_much_rewards_vary(rewards, least, most):
     for seed in range(1, 6):
         policy = Unmix(2, 250_000, delay="constant(50)")
         learned = simulate(Problem(rewards, "constant(50)"), policy, 250_000, seed=seed).policy
-        found.append(learned._explanations.dispersion(learned._segments))
+        found.append(dispersion(learned.explanations.believed, learned.segments))
     assert least <= np.median(found) <= most
 
 
@@ -383,7 +382,7 @@ def test_the_best_arm_is_found_though_its_rewards_come_later(given):
     )
     runs = [spec.run(number) for number in range(4)]
     assert all(run.plays[-1].arm == 2 for run in runs)
-    assert any(set(run.policy._explanations.believed.stretches) != {1.0} for run in runs)
+    assert any(set(run.policy.explanations.believed.stretches) != {1.0} for run in runs)
 
 
 def _with_an_arm_in_doubt():
@@ -393,7 +392,7 @@ def _with_an_arm_in_doubt():
         while policy.rounds_played < 50_000:
             asked = policy.ask()
             policy.tell(asked.arm, asked.segment, world.play(asked.arm, asked.segment))
-            if policy._explanations.tested is not None:
+            if policy.explanations.tested is not None:
                 return policy
     raise AssertionError("no arm came into doubt")
 

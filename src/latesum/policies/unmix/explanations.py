@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from latesum.delays import Delay
 from latesum.policies.unmix import curves
 from latesum.policies.unmix.curves import DelayCurve
 from latesum.policies.unmix.segments import Floats, Segments
@@ -131,6 +133,11 @@ class DelayExplanation:
         mean = (self.mean(arm) * plays + 0.5) / (plays + 1.0)
         return min(plays, mean * (1.0 - mean) / float(self.variances[arm] * self.misfit))
 
+    @property
+    def mean_delay(self) -> float:
+        """The mean of the curve as it was fitted."""
+        return float(self.point[: self.n_bins] @ self.curve.bins[2])
+
     def fit(
         self,
         segments: Segments,
@@ -140,14 +147,16 @@ class DelayExplanation:
         dispersion: float = 1.0,
     ) -> tuple[float, float, float, float]:
         """Steps from `point`, in place; with one mean held, or none: `model_kernels.fit`."""
-        curve, design = self.curve, self.design
+        curve, design, (arm, value) = self.curve, self.design, held
+        if arm >= 0:
+            point[self.n_bins + arm] = value
         for law in self._used_laws:
             design.fill(segments, law)
         given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
         variances = self.variances if point is self.point else self.variances.copy()
         seen = segments.table, segments.pending_from, design.arrivals, self.laws
         found: tuple[float, float, float, float] = kernels().fit(
-            steps, *held, *seen, curve.bins, given, point, variances
+            steps, arm, *seen, curve.prior, curve.bins, given, point, variances
         )
         if not math.isfinite(sum(found)):  # absurd totals, which nothing explains
             point[:], variances[:] = self._neutral(segments), 1.0
@@ -199,22 +208,36 @@ class DelayExplanation:
 class Explanations:
     """The set of explanations, of which `believed` has the least cost.
 
-    `given` is what was given of the delay, if anything, and `scale` its mean if it may be wrong.
+    What was given of the delay is one of them; without it there are all scales.
     """
 
-    def __init__(self, n_arms: int, given: DelayExplanation | None, scale: float | None) -> None:
+    def __init__(
+        self,
+        n_arms: int,
+        mean_delay: float | None,
+        uncertainty: float,
+        delays: Sequence[Delay] | None,
+    ) -> None:
         self._n_arms = n_arms
-        self._of_all_scales = given is None
-        self._may_differ = given is None or scale is not None
+        self._of_all_scales = mean_delay is None and delays is None
+        self._may_differ = delays is None
         #: With one delay for all arms, and with arms whose delay is longer.
-        self.common = [given or self._wide(SMALLEST_SCALE, 0.0, 0.0)]
+        self.common: list[DelayExplanation] = []
         self.stretched: list[DelayExplanation] = []
         self._refuted: dict[tuple[DelayExplanation, tuple[float, ...]], float] = {}
+        if delays is not None:
+            scale = max(SMALLEST_SCALE, *(each.mean for each in delays))
+            curve = curves.distribution_known((*delays, *delays[:1])[:n_arms])
+            self.common.append(DelayExplanation(scale, 0.0, curve))
+        elif mean_delay is not None:
+            scale = max(SMALLEST_SCALE, mean_delay)
+            given = DelayExplanation(scale, 0.0, curves.mean_known(scale, uncertainty, n_arms))
+            self.common += [given, *(self._wide(each * scale, ATOM, KAPPA) for each in FACTORS)]
+        else:
+            self.common.append(self._wide(SMALLEST_SCALE, 0.0, 0.0))
         self.believed = self.common[0]
         #: The explanation by which the arm that is visited may be the best one.
         self.tested: DelayExplanation | None = None
-        if scale is not None:
-            self.common += [self._wide(factor * scale, ATOM, KAPPA) for factor in FACTORS]
 
     @property
     def all(self) -> list[DelayExplanation]:

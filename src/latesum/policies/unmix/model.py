@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latesum.policies.unmix.curves import DelayCurve, Floats
-from latesum.policies.unmix.segments import Segments
+from latesum.policies.unmix.curves import DelayCurve
+from latesum.policies.unmix.segments import Floats, Segments
 
 
 def in_flight(n: float, pieces: Floats, g: int) -> float:

@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from latesum._compile import compiled
+from latesum._kl_kernels import CLOSE, bernoulli_upper, exploration
 
 START, END, ARM, TOTAL, KNOWN, BLOCK = 0, 1, 2, 3, 4, 5
 #: Segments further apart than this share no noise in the fit.
@@ -33,12 +34,18 @@ _LEAST_VARIANCE = 0.25
 _LEAST_VARIANCE_SHARE = 0.01
 _LEAST_PIVOT = 0.05
 _HELD = 1e9
-_MEAN_LIMITS = (-0.5, 1.5)
+_LEAST_MEAN, _MOST_MEAN = -0.5, 1.5
 #: The constraint on the weights leaves at least this share of a variance: an arm with very many
 #: plays is not left for the last digit of its index.
 _LEAST_SHARE = 1e-3
 #: The misfit is as if this many more segments had fitted as they should.
 _SEGMENTS_ASSUMED = 5.0
+
+
+@compiled
+def index(mean, worth, n_arms, clock, horizon):
+    """KL-UCB++ of an arm whose data are worth so many attributed plays."""
+    return bernoulli_upper(mean, exploration(worth, n_arms, clock, horizon) / worth, CLOSE)
 
 
 @compiled
@@ -188,9 +195,7 @@ def _add(equations, matrix):
 def _factorize(matrix, upper):
     """U with U'U = matrix; of both the upper triangle counts, and pivots stay positive."""
     width = len(matrix)
-    for i in range(width):
-        for j in range(i, width):
-            upper[i, j] = matrix[i, j]
+    upper[:] = matrix[:, :width]
     for k in range(width):
         pivot = 1.0 / math.sqrt(max(upper[k, k], 1e-12))
         for j in range(k, width):
@@ -221,16 +226,14 @@ def _on_simplex(matrix, upper, border, found):
     """The solution whose weights sum to 1, into `found`; what that takes, and its weight."""
     width = len(matrix)
     towards = border.copy()
-    for i in range(width):
-        found[i] = matrix[i, width]
+    found[:] = matrix[:, width]
     _solve(upper, towards)
     _solve(upper, found)
     weight, total = 0.0, 0.0
     for g in range(width):
         weight += border[g] * towards[g]
         total += border[g] * found[g]
-    for i in range(width):
-        found[i] -= towards[i] * (total - 1.0) / weight
+    found -= towards * (total - 1.0) / weight
     return towards, weight
 
 
@@ -253,41 +256,30 @@ def _mean_variances(upper, towards, weight, variances):
 
 
 @compiled
-def fit(steps, arm, value, table, pending, arrivals, laws, bins, given, point, variances):
+def fit(steps, arm, table, pending, arrivals, laws, prior, bins, given, point, variances):
     """Gauss-Newton steps from `point`, in place; minus twice the log-likelihood, and the misfit.
 
-    With an `arm` (-1: none) its mean is held at `value`. `variances` of the means are those once
-    all that was played is reported. Also returned are the squared distance of the means from
-    [0, 1], in standard deviations, and the logarithm of the determinant of their information: with
-    it the likelihood is the restricted one.
+    The mean of `arm` (-1: none) is held. `prior` has the normal equations of the weights before
+    anything was seen. `variances` of the means are those once all that was played is reported. Also
+    returned are the squared distance of the means from [0, 1], in standard deviations, and the
+    logarithm of the determinant of their information: with it the likelihood is the restricted one.
     """
     count, n_bins, width = len(table), bins.shape[1], len(point)
     equations, matrix = np.empty((count, width + 1)), np.empty((width, width + 1))
     upper, border, found = np.empty((width, width)), np.empty(width), np.empty(width)
     objective, misfit, information = 0.0, 1.0, 0.0
-    if arm >= 0:
-        point[n_bins + arm] = value
+    value = point[n_bins + arm]
     for step in range(steps):
         noise = whiten(table, pending, arrivals, laws, point, given, equations)
         matrix[:] = 0.0
-        for g in range(n_bins):
-            matrix[g, g] = bins[PRECISION, g]
-            matrix[g, width] = bins[PRECISION, g] * bins[PRIOR, g]
-        if given[MEAN_SD] > 0.0:
-            for g in range(n_bins):
-                pull = bins[BIN_MEAN, g] / given[MEAN_SD] ** 2
-                matrix[g, width] += pull * given[MEAN]
-                for h in range(g, n_bins):
-                    matrix[g, h] += pull * bins[BIN_MEAN, h]
+        matrix[:n_bins, :n_bins], matrix[:n_bins, width] = prior[:, :n_bins], prior[:, n_bins]
         for i in range(n_bins, width):  # each mean as if it were known from one round
-            matrix[i, i] = 1.0
-            matrix[i, width] = given[TYPICAL]
+            matrix[i, i], matrix[i, width] = 1.0, given[TYPICAL]
         if arm >= 0:
             matrix[n_bins + arm, n_bins + arm] += _HELD
             matrix[n_bins + arm, width] += _HELD * value
         _add(equations[:pending], matrix)
-        for i in range(width):
-            border[i] = 1.0 if i < n_bins else 0.0
+        border[:n_bins], border[n_bins:] = 1.0, 0.0
         _factorize(matrix, upper)
         towards, weight = _on_simplex(matrix, upper, border, found)
         if step == steps - 1 and arm < 0:
@@ -297,22 +289,14 @@ def fit(steps, arm, value, table, pending, arrivals, laws, bins, given, point, v
                 more = matrix.copy()
                 _add(equations[pending:], more)
                 _factorize(more, upper)
-                towards = border.copy()
-                _solve(upper, towards)
-                weight = 0.0
-                for g in range(n_bins):
-                    weight += towards[g]
+                towards, weight = _on_simplex(more, upper, border, found.copy())
             _mean_variances(upper, towards, weight, variances)
         for _ in range(n_bins):  # weights are not negative: those that came out so are left out
             negative = False
             for g in range(n_bins):
                 if border[g] == 1.0 and found[g] < 0.0:
                     negative = True
-                    border[g] = matrix[g, width] = 0.0
-                    for h in range(g):
-                        matrix[h, g] = 0.0
-                    for h in range(g + 1, width):
-                        matrix[g, h] = 0.0
+                    border[g], matrix[g], matrix[:g, g] = 0.0, 0.0, 0.0
                     matrix[g, g] = 1.0
             if not negative:
                 break
@@ -324,11 +308,8 @@ def fit(steps, arm, value, table, pending, arrivals, laws, bins, given, point, v
         for g in range(n_bins):
             found[g] = max(found[g], 0.0)
             total += found[g]
-        for i in range(width):
-            if i < n_bins:
-                point[i] = found[i] / total
-            else:
-                point[i] = min(max(found[i], _MEAN_LIMITS[0]), _MEAN_LIMITS[1])
+        point[:n_bins] = found[:n_bins] / total
+        point[n_bins:] = np.minimum(np.maximum(found[n_bins:], _LEAST_MEAN), _MOST_MEAN)
     impossible = 0.0
     for i in range(n_bins, width):
         outside = max(point[i] - 1.0, 0.0) + min(point[i], 0.0)

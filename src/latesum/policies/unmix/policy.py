@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,11 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays import Delay
 from latesum.delays.parsing import parse_each
 from latesum.policies.base import Believed, Block, Play, Policy
-from latesum.policies.estimates import PLAIN, Units
+from latesum.policies.estimates import Units
 from latesum.policies.saving import StatusQuo, check_history, check_status_quo
-from latesum.policies.unmix import intervals
-from latesum.policies.unmix.curves import distribution_known, mean_difference, mean_known
-from latesum.policies.unmix.explanations import (
-    SMALLEST_SCALE,
-    DelayExplanation,
-    Explanations,
-    kernels,
-)
+from latesum.policies.unmix import report
+from latesum.policies.unmix.curves import mean_difference
+from latesum.policies.unmix.explanations import SMALLEST_SCALE, Explanations, kernels
 from latesum.policies.unmix.segments import Segments
 
 #: The longest first visit to an arm, in units: by then most of its rewards have come.
@@ -36,6 +30,8 @@ STAY_SHARE = 0.2
 
 #: By what share of it a given mean delay may be wrong, unless that is given too.
 _UNCERTAINTY = 0.1
+#: Where no horizon is known, the least number of rounds to plan for.
+_LEAST_PLAN = 1000
 
 
 class Unmix(Policy):
@@ -138,25 +134,19 @@ class Unmix(Policy):
         self._ramp = Segments.FEWEST if self._nothing_given else 0
         #: All explanations are fitted again when this many rounds are over; then doubts are due.
         self._look_at, self._look_due = 0, True
-        unknowns = self.n_arms + (self.status_quo == "other")
-        ran = self.n_arms if self.status_quo == "other" else self.status_quo
-        self._segments = Segments(unknowns, ran)
         #: The unit of visits: what a visit loses to late rewards, about one mean delay.
-        self._unit = max(self.mean_delay or 0.0, SMALLEST_SCALE)
-        self._loss = math.inf if self.mean_delay is None else self.mean_delay
-        self._shortest, given, scale = 0.0, None, None
+        self._unit, self._shortest = max(self.mean_delay or 0.0, SMALLEST_SCALE), 0.0
+        self._loses_little = self.mean_delay is not None and self.mean_delay < 1.0
         if self._delays is not None:
-            mean = max(each.mean for each in self._delays)
+            loss = max(map(mean_difference, self._delays))
             # With shorter segments, those that share noise are beyond the band of the fit.
-            self._shortest = mean / (kernels().BAND - 1)
-            self._loss = max(map(mean_difference, self._delays))
-            self._unit = max(self._loss, self._shortest, SMALLEST_SCALE)
-            curve = distribution_known((*self._delays, *self._delays[:1])[:unknowns])
-            given = DelayExplanation(max(mean, SMALLEST_SCALE), 0.0, curve)
-        elif self.mean_delay is not None:
-            scale = self._unit
-            given = DelayExplanation(scale, 0.0, mean_known(scale, self.uncertainty, unknowns))
-        self._explanations = Explanations(unknowns, given, scale)
+            self._shortest = max(each.mean for each in self._delays) / (kernels().BAND - 1)
+            self._unit = max(loss, self._shortest, SMALLEST_SCALE)
+            self._loses_little = loss < 1.0
+        unknowns = self.n_arms + (self.status_quo == "other")
+        before = self.n_arms if self.status_quo == "other" else self.status_quo
+        self.segments = Segments(unknowns, before)
+        self.explanations = Explanations(unknowns, self.mean_delay, self.uncertainty, self._delays)
         for arm, rounds, total in self.history:
             self._add(arm, rounds, total)
         if self.history:
@@ -175,51 +165,50 @@ class Unmix(Policy):
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
         merged_after = math.inf if self._ramp else self._later_visit
         if self._nothing_given:  # not while the delay may be longer than it seems
-            merged_after *= max(1.0, self._explanations.longest_plausible / self._unit)
-        self._segments.add(arm, rounds, total, merged_after)
+            merged_after *= max(1.0, self.explanations.longest_plausible / self._unit)
+        self.segments.add(arm, rounds, total, merged_after)
 
     def _fit(self) -> None:
         """Fit all explanations when the rounds have doubled, otherwise go one step further."""
-        segments, explanations = self._segments, self._explanations
+        segments, explanations = self.segments, self.explanations
         if segments.clock >= self._look_at or self._ramp:
             self._look_at, self._look_due = 2 * segments.clock, True
             explanations.reach(min(self._most_of_first_visit, 4.0 * segments.clock))
             explanations.look(segments)
-            known = [arm for arm in self._order if segments.known[arm] and arm not in self._dropped]
+            known = [arm for arm in self._remaining_arms() if segments.known[arm]]
             if not self._ramp and known:
-                explanations.stretch(segments, self._index(known), self._leader(known))
+                explanations.stretch(segments, self._upper_limits(known), self._leader(known))
         else:
             explanations.follow(segments)
         if self._nothing_given:
             self._unit = max(explanations.believed.base.scale, SMALLEST_SCALE)
 
     def _decide(self) -> None:
-        order = [arm for arm in self._order if arm not in self._dropped]
-        if self._ramp and self._goes_on_with_ramp(order):
+        """The arm to play next, and for how long."""
+        if self._ramp and self._goes_on_with_ramp():
             return
-        segments = self._segments
-        arm = self._choose(order)
+        segments, arm = self.segments, self._choose()
+        rounds = max(Segments.FEWEST, self._unit)
         if arm == segments.last_arm:
             # A visit to another arm is followed more closely than a stay with the leader.
-            share = STAY_SHARE if self._leads(arm) else STAY_SHARE / 2
+            means, others = self.explanations.believed.means, range(self.n_arms)
+            leads = all(means[arm] >= means[each] for each in others if segments.known[each])
+            share = STAY_SHARE if leads else STAY_SHARE / 2
             rounds = max(share * segments.known[arm], self._segment)
-        else:
-            rounds = max(Segments.FEWEST, self._unit)
-            if not segments.visits[arm]:
-                silence = segments.silence if self._nothing_given else 0
-                rounds = min(max(rounds, silence), max(Segments.FEWEST, self._most_of_first_visit))
-        self._arm, self._remaining = arm, max(1, math.floor(rounds + 0.5))
+        elif not segments.visits[arm]:
+            silence = segments.silence if self._nothing_given else 0
+            rounds = min(max(rounds, silence), max(Segments.FEWEST, self._most_of_first_visit))
+        self._arm, self._remaining = arm, _whole(rounds)
         if self.horizon is not None and self.rounds_played < self.horizon:
             self._remaining = min(self._remaining, self.horizon - self.rounds_played)
 
-    def _goes_on_with_ramp(self, order: list[int]) -> bool:
+    def _goes_on_with_ramp(self) -> bool:
         """Blocks of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
-        segments = self._segments
+        segments, order = self.segments, self._remaining_arms()
         if segments.count:
-            seen = self._ramp >= 2 * self._explanations.longest_plausible
-            if (seen and segments.rewards >= Segments.FEWEST) or (
-                self._ramp > self._most_of_first_visit
-            ):
+            seen = self._ramp >= 2 * self.explanations.longest_plausible
+            enough = seen and segments.rewards >= Segments.FEWEST
+            if enough or self._ramp > self._most_of_first_visit:
                 self._ramp = 0
                 segments.visits = [0] * segments.n_arms  # nothing is known of the arms yet
                 return False
@@ -229,9 +218,10 @@ class Unmix(Policy):
         self._ramp *= 2
         return True
 
-    def _choose(self, order: list[int]) -> int:
+    def _choose(self) -> int:
         """The arm to play: go on with the visit; a new arm; an arm in doubt; the best index."""
-        segments, last = self._segments, self._segments.last_arm
+        segments, explanations, order = self.segments, self.explanations, self._remaining_arms()
+        last = segments.last_arm
         new = sorted(filter(self._is_new, order), key=lambda arm: segments.played[arm] > 0)
         known = [arm for arm in order if segments.known[arm]]
         if not segments.count:
@@ -241,40 +231,31 @@ class Unmix(Policy):
             if not (later and new) and self._visit_goes_on(last, known):
                 return last
             new = [arm for arm in new if arm != last]
-        tested, self._explanations.tested = self._explanations.tested, None
+        tested, explanations.tested = explanations.tested, None
         if new or not known:
             return new[0] if new else last if last in order else order[0]
-        values, leader = self._index(known), self._leader(known)
+        values, leader = self._upper_limits(known), self._leader(known)
         arm = max(known, key=values.__getitem__)
         if arm == leader and (self._look_due or tested is not None):
             self._look_due = False
-            self._explanations.look(segments)
-            values, arm = self._index(known), self._leader(known)
-            means = self._explanations.believed.means
+            explanations.look(segments)
+            values, arm = self._upper_limits(known), self._leader(known)
+            means = explanations.believed.means
             for other in sorted(known, key=means.__getitem__, reverse=True):
-                if other != arm and (found := self._doubt(other, values[arm])):
-                    self._explanations.tested = found
+                if other != arm and self._in_doubt(other, values[arm]):
                     return other
         return arm
 
-    def _leads(self, arm: int) -> bool:
-        """Whether it has the best mean of the arms of which something is known."""
-        segments, means = self._segments, self._explanations.believed.means
-        return all(means[arm] >= means[each] for each in self._order if segments.known[each])
-
-    def _leader(self, known: list[int]) -> int:
-        return max(known, key=self._explanations.believed.means.__getitem__)
-
     def _is_new(self, arm: int) -> bool:
         """Not visited yet, or all its totals are missing; it gets a tenth of all rounds."""
-        segments = self._segments
+        segments = self.segments
         if not segments.visits[arm] or segments.known[arm] or segments.pending[arm]:
             return not segments.visits[arm]
         return segments.visits[arm] == 1 or segments.played[arm] <= STAY_SHARE / 2 * segments.clock
 
     def _visit_goes_on(self, arm: int, known: list[int]) -> bool:
         """While its index is above the other arms' means, or, in doubt, while the doubt lasts."""
-        segments, means = self._segments, self._explanations.believed.means
+        segments, believed = self.segments, self.explanations.believed
         rounds, most = segments.block_rounds, self._most_of_first_visit
         others = [other for other in known if other != arm]
         if not others:  # the very first visit lasts until the arm has shown what it earns
@@ -285,35 +266,38 @@ class Unmix(Policy):
             cap = min(FIRST_VISIT * self._unit, most)
         if rounds >= cap or not segments.known[arm]:
             return rounds < cap
-        best = max(others, key=means.__getitem__)
-        if self._explanations.tested is not None and means[best] > means[arm]:
-            value = float(means[best])
-            found = self._doubt(arm, value)
-            if found is None:
-                self._explanations.look(segments)
-                found = self._doubt(arm, value)
-            self._explanations.tested = found or self._explanations.tested
-            return found is not None
+        best = self._leader(others)
+        if self.explanations.tested is not None and believed.means[best] > believed.means[arm]:
+            value = believed.means[best]
+            if not self._in_doubt(arm, value):
+                self.explanations.look(segments)
+                return self._in_doubt(arm, value)
+            return True
         # A visit that ends early is soon followed by another, which loses late rewards again.
-        values = self._index([arm, best])
-        free = self._loss < 1.0
-        return values[arm] >= (values[best] if free else self._explanations.believed.mean(best))
+        values = self._upper_limits([arm, best])
+        return values[arm] >= (values[best] if self._loses_little else believed.mean(best))
 
-    def _doubt(self, arm: int, value: float) -> DelayExplanation | None:
-        share = max(self.horizon or 0, self._segments.clock) / self.n_arms
-        return self._explanations.in_doubt(self._segments, arm, value, share)
+    def _in_doubt(self, arm: int, value: float) -> bool:
+        """Whether some explanation, which is then tested, says that its mean may be `value`."""
+        share = max(self.horizon or 0, self.segments.clock) / self.n_arms
+        found = self.explanations.in_doubt(self.segments, arm, value, share)
+        self.explanations.tested = found or self.explanations.tested
+        return found is not None
 
-    def _index(self, arms: Iterable[int]) -> dict[int, float]:
+    def _leader(self, arms: list[int]) -> int:
+        return max(arms, key=self.explanations.believed.means.__getitem__)
+
+    def _upper_limits(self, arms: Iterable[int]) -> dict[int, float]:
         """KL-UCB++ by what is believed, for as many attributed plays as the data are worth."""
-        from latesum._kl_kernels import CLOSE, bernoulli_upper, exploration
+        believed, index = self.explanations.believed, kernels().index
+        about = self.n_arms, float(self.rounds_played), float(self.horizon or 0)
+        return {
+            arm: index(believed.mean(arm), believed.worth(self.segments, arm), *about)
+            for arm in arms
+        }
 
-        values, believed = dict[int, float](), self._explanations.believed
-        clock, horizon = float(self.rounds_played), float(self.horizon or 0)
-        for arm in arms:
-            worth = believed.worth(self._segments, arm)
-            allowance = exploration(worth, self.n_arms, clock, horizon)
-            values[arm] = bernoulli_upper(believed.mean(arm), allowance / worth, CLOSE)
-        return values
+    def _remaining_arms(self) -> list[int]:
+        return [arm for arm in self._order if arm not in self._dropped]
 
     @property
     def _later_visit(self) -> float:
@@ -328,75 +312,44 @@ class Unmix(Policy):
     def _most_of_first_visit(self) -> float:
         """Of the planned rounds, or of twice those so far."""
         clock = self.rounds_played
-        planned = self.horizon if self.horizon and self.horizon > clock else max(2 * clock, 1000)
+        planned = max(2 * clock, _LEAST_PLAN)
+        if self.horizon and self.horizon > clock:
+            planned = self.horizon
         return FIRST_SHARE * planned / self.n_arms
 
     def _next(self) -> Block:
-        segments, shortest = self._segments, self._segment
         if self._ramp:  # a quarter of the block, which is half of the next one
-            return Block(self._arm, self._remaining, "learn", segment=max(1, self._ramp // 8))
-        played = segments.block_rounds if self._arm == segments.last_arm else 0
-        rounds = min(max(1, math.floor(max(shortest, played / 2) + 0.5)), self._remaining)
-        if self._remaining - rounds < shortest:
-            rounds = self._remaining
-        return Block(self._arm, self._remaining, "learn", segment=rounds)
+            segment = max(1, self._ramp // 8)
+        else:
+            segments, shortest = self.segments, self._segment
+            played = segments.block_rounds if self._arm == segments.last_arm else 0
+            segment = min(_whole(max(shortest, played / 2)), self._remaining)
+            if self._remaining - segment < shortest:
+                segment = self._remaining
+        return Block(self._arm, self._remaining, "learn", segment=segment)
 
     def _forget(self, arm: int) -> None:
         if arm == self._arm:
             self._decide()
 
     def _estimates(self, level: float) -> list[Believed]:
-        segments, believed = self._segments, self._explanations.believed
-        if not any(segments.known):
-            return [(None, 0.0, 1.0, 0)] * self.n_arms
-        deviations = NormalDist().inv_cdf(0.5 + level / 2)
-        limits = intervals.limits(self._explanations, segments, deviations)
-        return [
-            (believed.mean(arm), *limits[arm], plays) if plays else (None, 0.0, 1.0, 0)
-            for arm, plays in enumerate(segments.known[: self.n_arms])
-        ]
+        return report.estimates(self.explanations, self.segments, level)[: self.n_arms]
 
     def _findings(self, units: Units) -> list[str]:
-        segments, believed = self._segments, self._explanations.believed
-        found = list[str]()
+        segments, believed, found = self.segments, self.explanations.believed, list[str]()
         if self._ramp:
             found.append("Nothing is known of the delay yet: blocks double until it can be seen.")
         elif self._delays is None and any(segments.known):
-            mean_delay = float(believed.point[: believed.n_bins] @ believed.curve.bins[2])
-            late, mean = units.rounds(mean_delay), self.mean_delay
+            late, mean = units.rounds(believed.mean_delay), self.mean_delay
             given = "" if mean is None else f" (given: {units.rounds(mean)})"
             found.append(f"Rewards are about {late} late on average{given}.")
-        if self.status_quo == "other" and any(segments.known):
-            found.append(units.status_quo(believed.mean(self.n_arms)))
-        if believed.misfit > 1.5:
-            found.append(
-                f"Totals vary {math.sqrt(believed.misfit):.1f} times as much as rewards and delays "
-                "of one distribution explain; all intervals are wider by that."
-            )
-        known = [arm for arm in range(self.n_arms) if segments.known[arm]]
-        for arm, value in self._index(known).items():
-            worth = min(believed.worth(segments, arm), segments.known[arm])
-            found.append(units.estimate(self.names[arm], believed.mean(arm), worth, value))
-        return found
+        limits = self._upper_limits([arm for arm in range(self.n_arms) if segments.known[arm]])
+        return found + report.findings(believed, segments, limits, self.names, units)
 
     def _reason(self) -> str:
-        """Why the block that `ask` names comes next; for an arm in doubt, by which explanation."""
-        segments, arm = self._segments, self._arm
-        nothing_known = not any(segments.known)
-        if self._ramp:
-            known = ", because nothing is known yet" if nothing_known else ""
-            return f"to see how late its rewards come{known}"
-        if not segments.played[arm]:
-            return "because it has not been tried yet"
-        if nothing_known:
-            return "because nothing is known yet"
-        if not segments.known[arm]:
-            return "because nothing is known of it yet"
-        if (tested := self._explanations.tested) is not None:
-            late = PLAIN.rounds(tested.scale)
-            return f"because it may be as good as the best one if rewards are about {late} late"
-        if not segments.visits[arm]:  # it was the status quo, or the delay was sought
-            return "because too little is known of it yet"
-        if arm == segments.last_arm:
-            return "because it may still be the best"
-        return "because it looks most promising"
+        tested = self.explanations.tested
+        return report.reason(self.segments, self._arm, bool(self._ramp), tested)
+
+
+def _whole(rounds: float) -> int:
+    return max(1, math.floor(rounds + 0.5))

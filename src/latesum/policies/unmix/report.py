@@ -1,12 +1,15 @@
-"""Reported intervals: the means that a likely explanation allows. No decision depends on them."""
+"""What Unmix reports: intervals of the means, and sentences. No decision depends on it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
 
 import numpy as np
 
+from latesum.policies.base import Believed
+from latesum.policies.estimates import PLAIN, Units
 from latesum.policies.unmix.explanations import FAR, STEPS, DelayExplanation, Explanations
 from latesum.policies.unmix.segments import Floats, Segments
 
@@ -15,6 +18,17 @@ from latesum.policies.unmix.segments import Floats, Segments
 _DISPERSIONS = np.geomspace(1.0, 0.01, 17)
 #: How exactly the ends of intervals are found.
 _TOLERANCE = 1e-4
+
+
+def estimates(explanations: Explanations, segments: Segments, level: float) -> list[Believed]:
+    """Per arm the mean by what is believed, its limits, and the rounds with a known total."""
+    if not any(segments.known):
+        return [(None, 0.0, 1.0, 0)] * segments.n_arms
+    found = limits(explanations, segments, NormalDist().inv_cdf(0.5 + level / 2))
+    return [
+        (explanations.believed.mean(arm), *found[arm], plays) if plays else (None, 0.0, 1.0, 0)
+        for arm, plays in enumerate(segments.known)
+    ]
 
 
 def limits(
@@ -100,3 +114,47 @@ def _root(function: Callable[[float], float], inside: float, outside: float) -> 
             low, f_low = high, f_high
         high, f_high = between, found
     return high
+
+
+def findings(
+    believed: DelayExplanation,
+    segments: Segments,
+    upper_limits: dict[int, float],
+    names: Sequence[str],
+    units: Units,
+) -> list[str]:
+    """What is believed of the status quo and the arms, in sentences."""
+    found = list[str]()
+    if segments.n_arms > len(names) and any(segments.known):
+        found.append(units.status_quo(believed.mean(len(names))))
+    if believed.misfit > 1.5:
+        found.append(
+            f"Totals vary {math.sqrt(believed.misfit):.1f} times as much as rewards and delays "
+            "of one distribution explain; all intervals are wider by that."
+        )
+    for arm, value in upper_limits.items():
+        worth = min(believed.worth(segments, arm), segments.known[arm])
+        found.append(units.estimate(names[arm], believed.mean(arm), worth, value))
+    return found
+
+
+def reason(segments: Segments, arm: int, seeks: bool, tested: DelayExplanation | None) -> str:
+    """Why an arm comes next: the policy `seeks` the delay, or an explanation is tested, or not."""
+    nothing_known = not any(segments.known)
+    if seeks:
+        known = ", because nothing is known yet" if nothing_known else ""
+        return f"to see how late its rewards come{known}"
+    if not segments.played[arm]:
+        return "because it has not been tried yet"
+    if nothing_known:
+        return "because nothing is known yet"
+    if not segments.known[arm]:
+        return "because nothing is known of it yet"
+    if tested is not None:
+        late = PLAIN.rounds(tested.scale)
+        return f"because it may be as good as the best one if rewards are about {late} late"
+    if not segments.visits[arm]:  # it was the status quo, or the delay was sought
+        return "because too little is known of it yet"
+    if arm == segments.last_arm:
+        return "because it may still be the best"
+    return "because it looks most promising"
