@@ -266,7 +266,11 @@ def test_a_renamed_option_has_its_name_everywhere(new_campaign, clock):
     campaign = new_campaign(status_quo="A")
     days(campaign, clock, 5)
     shown = campaign.decide().option
+    before = [each.option for each in campaign.state().decisions.values()]
+    assert len(set(before)) > 1
     campaign.rename_option(shown, "Größe 2", **ME)
+    after = [each.option for each in campaign.state().decisions.values()]
+    assert after == [{shown: "Größe 2"}.get(each, each) for each in before]
     assert campaign.decide().option == "Größe 2"
     assert "Größe 2" in [row.name for row in campaign.status().options]
     with pytest.raises(InvalidInput, match=f"no option '{shown}'"):
@@ -301,12 +305,15 @@ def test_a_finished_campaign_is_reopened(new_campaign, clock):
     replays_the_same(campaign)
 
 
-def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
-    made = Campaign.create(
-        name="banner", options=["red", "blue"], policy="odaaf",
-        parameters={"horizon": 90_000, "mean_delay": 100}, every="day", expected_rounds=1000,
-        time_basis="arrival", store=store, clock=clock,
+def two_options(store, clock):
+    return Campaign.create(
+        name="banner", options=["red", "blue"], expected_rounds=1000, time_basis="arrival",
+        store=store, clock=clock, **FLOW,
     )  # fmt: skip
+
+
+def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
+    made = two_options(store, clock)
     other = Campaign.open("banner", store=store, clock=clock)
     other.decide()
     made.decide()
@@ -348,15 +355,20 @@ def test_every_act_happens_once_under_its_key(new_campaign, clock):
         again = act()
         assert again.repeated
         assert len(campaign.history()) == count
-    with pytest.raises(NotPossible, match="used for another act"):
-        campaign.change(align=None, **ME, key="k-change")
+    for other in (
+        lambda: campaign.change(align=None, **ME, key="k-change"),
+        lambda: campaign.pin("D", buckets=3, **ME, key="k-over"),
+        lambda: campaign.unpin(user="an operator", reason="another", key="k-cancel"),
+        lambda: campaign.resume(**ME, key="k-cancel"),
+    ):
+        with pytest.raises(NotPossible, match="used for another act"):
+            other()
+    # The option may be left to the campaign: the answer is what was done.
+    assert campaign.finish(**ME, key="k-finish")[:3] == ("finish", "D", True)
 
 
 def test_changes_by_another_process_are_seen_at_once(store, clock):
-    one = Campaign.create(
-        name="banner", options=["red", "blue"], start="2026-03-02", expected_rounds=1000,
-        time_basis="arrival", store=store, clock=clock, **FLOW,
-    )  # fmt: skip
+    one = two_options(store, clock)
     other = Campaign.open("banner", store=store, clock=clock)
     first = one.decide()
     other.decide()
@@ -438,10 +450,7 @@ def _add(address, name, ready):
 
 def test_two_processes_change_at_once(store_address, clock):
     with Store(store_address) as store:
-        Campaign.create(
-            name="banner", options=["red", "blue"], every="day", expected_rounds=1000,
-            time_basis="arrival", store=store, clock=clock, **FLOW,
-        )  # fmt: skip
+        two_options(store, clock)
     # Not spawned: a package `tests` that is installed would be taken for these.
     context = multiprocessing.get_context("fork")
     ready = context.Barrier(2)

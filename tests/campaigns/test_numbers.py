@@ -95,13 +95,3 @@ def test_a_mixed_bucket_counts_as_its_largest_share():
     assert largest_share(((0, 0.3), (1, 0.7))) == 1
     assert largest_share(((0, 0.6), (1, 0.4))) == 0
     assert largest_share(2) == 2
-
-
-def test_a_new_name_is_that_of_one_option(new_campaign, clock):
-    campaign = new_campaign(policy="round-robin", parameters={"block": 5000})
-    run(campaign, clock, 3)
-    before = [each.option for each in campaign.state().decisions.values()]
-    campaign.rename_option("A", "Z", **ME)
-    after = [each.option for each in campaign.state().decisions.values()]
-    assert len(set(before)) == 3
-    assert after == [{"A": "Z"}.get(each, each) for each in before]

@@ -19,6 +19,7 @@ from latesum.campaigns.moving import (
 )
 from latesum.delays.parsing import parse
 from latesum.errors import BadFile, NotPossible, UnknownBucket
+from latesum.files import FileForm
 
 ME = {"user": "an operator", "reason": "a test"}
 SIZES = {"north": 5000, "south": 3000, "west": 1500}
@@ -43,18 +44,6 @@ def past_rows(days=28):
         for day in (FIRST - timedelta(days=back) for back in range(days, 0, -1))
         for region, size in SIZES.items()
     ]  # fmt: skip
-
-
-class Clock:
-    now = datetime(2026, 3, 2, 7, tzinfo=UTC)
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture
@@ -232,19 +221,9 @@ def test_files_have_a_column_for_the_region(make, clock):
     ):  # fmt: skip
         with pytest.raises(BadFile, match=says):
             import_totals(campaign, content.encode())
-    german = "Datum;Gebiet;Besucher;Bestellungen\n02.03.2026;west;1.500;44,0\n"
-    from latesum.files import FileForm
-
-    form = FileForm(
-        columns={
-            "bucket": "Datum",
-            "region": "Gebiet",
-            "rounds": "Besucher",
-            "total": "Bestellungen",
-        },
-        decimal=",",
-    )
-    assert import_totals(campaign, german.encode(), form).written
+    german = "Datum;Gebiet;Besucher;total\n02.03.2026;west;1.500;44,0\n"
+    columns = {"bucket": "Datum", "region": "Gebiet", "rounds": "Besucher"}
+    assert import_totals(campaign, german.encode(), FileForm(columns, decimal=",")).written
     assert campaign.state().parts["west"].value(1).total == 44
 
 
