@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from latesum.campaigns.knowledge import compare, probabilities
-from latesum.campaigns.terminal_page import gain_sentence
 from latesum.campaigns.view import find_worth
 from latesum.policies import Estimate
 
@@ -87,7 +86,7 @@ def compared(*rows, base=0, removed=()):
     """Options with these means and intervals, compared."""
     estimates = [Estimate(arm, *row, 1000, True) for arm, row in enumerate(rows)]
     racing = [each for each in estimates if each.arm not in removed]
-    return compare(estimates, base, probabilities(racing, 0.95))
+    return compare(estimates, base, probabilities(racing))
 
 
 def test_two_that_are_alike_have_half_a_chance_each():
@@ -168,5 +167,4 @@ def test_a_worth_is_of_thirty_days_whatever_a_bucket_is(new_campaign, clock, eve
 def test_what_a_campaign_has_brought_is_said_whatever_its_unit_is_called(new_campaign, gain, said):
     """The unit is a word of the user's own, of which no second form is known for one of it."""
     status = dataclasses.replace(new_campaign(unit="orders").status(), gain=gain)
-    sentence = gain_sentence(status)
-    assert sentence.startswith(f"So far, in orders: {said} all options had been shown")
+    assert status.gain_sentence.startswith(f"So far, in orders: {said} all options had been shown")

@@ -35,7 +35,7 @@ def test_a_campaign_from_the_first_day_to_the_last(campaign, tmp_path):
         assert campaign(*command, "--user", "an operator", day="2026-03-03")[0] == 0
     assert campaign("next", day="2026-03-03")[1].startswith("2026-03-03: blue\nblue is pinned")
     out = campaign("status", day="2026-03-03").done()
-    for words in ("banner (pinned)", "red", "█", "an operator pinned blue", "on different days"):
+    for words in ("banner (pinned)", "red", "an operator pinned blue", "on different days"):
         assert words in out
     out = campaign("status", "--html", "page.html", day="2026-03-03").done()
     page = (tmp_path / "page.html").read_text()

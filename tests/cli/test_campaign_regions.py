@@ -62,7 +62,6 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert [each["option"] for each in alone["regions"]] == ["a gift"]
     out = campaign(3, "status").done()
     assert "probability" in out
-    assert "Which option was shown where and when" in out
     page = tmp_path / "page.html"
     assert campaign(3, "status", "--html", page)[0] == 0
     assert "Probability of being best" in page.read_text(encoding="utf-8")

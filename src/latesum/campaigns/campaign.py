@@ -431,11 +431,11 @@ class Campaign:
         with self._one_reading() as state:
             return self._replay.after(state.config, plays_at(state, self.clock()))
 
-    def estimates(self, level: float = 0.95) -> list[Estimate]:
+    def estimates(self) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit, with intervals of
-        this confidence level."""
+        95%."""
         with self._knowing() as known:
-            return known.estimates(level)
+            return known.estimates()
 
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
@@ -479,12 +479,12 @@ class Campaign:
             found.append(f"{f'{each.label} {each.region}'.strip()}: {named}{each.reason}")
         return found
 
-    def status(self, level: float = 0.95) -> Status:
-        """Everything that a page about the campaign shows, with intervals of this level."""
+    def status(self) -> Status:
+        """Everything that a page about the campaign shows, with intervals of 95%."""
         from latesum.campaigns.view import make_status
 
         with self._knowing() as known:
-            return make_status(known, self.clock(), level, self.store.free_bytes())
+            return make_status(known, self.clock(), self.store.free_bytes())
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()

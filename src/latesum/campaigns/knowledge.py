@@ -83,7 +83,7 @@ class PolicyKnowledge:
         self._plays = plays_at(state, now, before)
         self.policy: Policy = replay.after(state.config, self._plays)
 
-    def estimates(self, level: float, region: str | None = None) -> list[Estimate]:
+    def estimates(self, region: str | None = None) -> list[Estimate]:
         """The mean of each option per visitor in the campaign's unit, with its interval."""
         unit = self.config.per_round
         return [
@@ -92,17 +92,18 @@ class PolicyKnowledge:
                 low=unit(each.low),
                 high=unit(each.high),
             )
-            for each in self.policy.estimates(level)
+            for each in self.policy.estimates()
         ]
 
-    def chances(self, level: float, region: str | None = None) -> dict[int, float] | None:
+    def chances(self, region: str | None = None) -> dict[int, float] | None:
         """The probability of being best of each option; None unless something is known of all."""
-        racing = [each for each in self.estimates(level) if each.arm not in self.state.removed]
-        return probabilities(racing, level)
+        return probabilities(
+            [each for each in self.estimates() if each.arm not in self.state.removed]
+        )
 
-    def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
+    def winner(self) -> tuple[str | None, str | None]:
         """The option that can be kept, or None with why none is named yet."""
-        estimates, visits = self.estimates(level), count_visits(self.state)
+        estimates, visits = self.estimates(), count_visits(self.state)
         removed, commits = self.state.removed, self.policy.ask().purpose == "commit"
         # The option that would win if all had been shown often enough, then whether they were.
         often = [2] * len(visits)
@@ -119,15 +120,13 @@ class PolicyKnowledge:
             )
         return best.name, None
 
-    def candidates(self, level: float) -> set[str]:
+    def candidates(self) -> set[str]:
         """The options that may be the best; the others are behind."""
-        estimates = self.estimates(level)
+        estimates = self.estimates()
         best = estimates[leading(self)]
         return {each.name for each in estimates if each is best or may_be_best(each, best)}
 
-    def sentences(
-        self, level: float = 0.95, region: str | None = None, *, next_block: bool = True
-    ) -> list[str]:
+    def sentences(self, region: str | None = None, *, next_block: bool = True) -> list[str]:
         """What was found and what comes next, in buckets, for people."""
         units = units_of(self.config)
         found = self.policy.explain(units)[:-1]
@@ -175,7 +174,7 @@ class MarketKnowledge:
     def _effects(self, region: str | None) -> Sequence[Effect]:
         return self.summary.effects if region is None else self.summary.by_region[region]
 
-    def estimates(self, level: float, region: str | None = None) -> list[Estimate]:
+    def estimates(self, region: str | None = None) -> list[Estimate]:
         """The means, at the mean level of what is known.
 
         The status quo is the reference, so its interval has zero width.
@@ -196,17 +195,17 @@ class MarketKnowledge:
         for arm, effect in enumerate(effects):
             mean, low, high = None, -math.inf, math.inf
             if base is not None:
-                ends = interval(effect, level)
-                mean, low, high = (base * (1 + each) for each in (effect.effect, *ends))
+                ends = effect.effect, effect.low95, effect.high95
+                mean, low, high = (base * (1 + each) for each in ends)
             rounds, active = round(weights[effect.option]), arm not in self.state.removed
             estimates.append(Estimate(arm, effect.option, mean, low, high, rounds, active))
         return estimates
 
-    def chances(self, level: float, region: str | None = None) -> dict[int, float]:
+    def chances(self, region: str | None = None) -> dict[int, float]:
         """The probability of being best of each option, over all regions or in one."""
         return {arm: effect.chance for arm, effect in enumerate(self._effects(region))}
 
-    def winner(self, level: float = 0.95) -> tuple[str | None, str | None]:
+    def winner(self) -> tuple[str | None, str | None]:
         """The option that can be kept, or None with why none is named yet."""
         found = self._winner
         if found.option is not None:
@@ -221,19 +220,17 @@ class MarketKnowledge:
             f"{found.chance:.0%}; it takes 95%."
         )
 
-    def candidates(self, level: float) -> set[str]:
+    def candidates(self) -> set[str]:
         """The options that may be the best; a winner waits for none of the others."""
         return set(self._winner.candidates)
 
-    def sentences(
-        self, level: float = 0.95, region: str | None = None, *, next_block: bool = True
-    ) -> list[str]:
+    def sentences(self, region: str | None = None, *, next_block: bool = True) -> list[str]:
         """What was found, for people."""
         found, every, said = self.summary, self.config.buckets.every, list[str]()
         any_total = any(row.total is not None for row in self._rows.rows)
         for effect in self._effects(region) if any_total else ():
-            low, high = interval(effect, level)
-            text = f"{effect.effect:+.1%} ({level:.0%} interval {low:+.1%} to {high:+.1%})"
+            ends = f"{effect.low95:+.1%} to {effect.high95:+.1%}"
+            text = f"{effect.effect:+.1%} (95% interval {ends})"
             if effect.option == self._rows.config.reference:
                 text = "the status quo, which the others are compared with"
             said.append(f"{effect.option}: {text}; probability of being best {effect.chance:.0%}.")
@@ -266,7 +263,7 @@ def knowledge_of(
 def leading(known: Knowledge) -> int:
     """The option that looks best now, of those that may still be shown."""
     state = known.state
-    allowed = [each for each in known.estimates(0.95) if each.arm not in state.removed]
+    allowed = [each for each in known.estimates() if each.arm not in state.removed]
     found = [each for each in allowed if each.mean is not None]
     if found:
         active = [each for each in found if each.active]
@@ -280,14 +277,6 @@ def count_visits(state: CampaignState) -> list[int]:
     arms = [state.shown(b) for b in state.decisions if state.value(b).rounds != 0]
     runs = [arm for arm, _ in itertools.groupby(arms)]
     return [runs.count(arm) for arm in range(state.config.n_options)]
-
-
-def interval(effect: Effect, level: float) -> tuple[float, float]:
-    """An effect's interval of any level; it is normal on the scale of logarithms."""
-    middle = math.log1p(effect.effect)
-    sd = (math.log1p(effect.high95) - middle) / NormalDist().inv_cdf(0.975)
-    width = NormalDist().inv_cdf((1 + level) / 2) * sd
-    return math.expm1(middle - width), math.expm1(middle + width)
 
 
 def compare(
@@ -320,7 +309,7 @@ def compare(
     return found
 
 
-def probabilities(racing: Sequence[Estimate], level: float) -> dict[int, float] | None:
+def probabilities(racing: Sequence[Estimate]) -> dict[int, float] | None:
     """The probability of being best of each arm, as if the estimates were normal; None unless
     something is known of all."""
     from scipy.special import ndtr
@@ -330,7 +319,7 @@ def probabilities(racing: Sequence[Estimate], level: float) -> dict[int, float] 
     # Normal on each side of the mean: intervals are as wide on both sides only where much is known.
     means = np.array([row.mean for row in racing], dtype=float)
     ends = np.array([(row.low, row.high) for row in racing], dtype=float)
-    quantile = NormalDist().inv_cdf((1 + level) / 2)
+    quantile = NormalDist().inv_cdf(0.975)  # of intervals of 95%
     below_sd, above_sd = np.maximum(np.abs(ends - means[:, None]).T / quantile, 1e-12)
     # Each option's own grid is where its density is; a common one would miss narrow ones.
     grid = np.linspace(-8, 8, _POINTS)

@@ -16,7 +16,6 @@ from latesum.campaigns.charts import (
     totals_chart,
 )
 from latesum.campaigns.knowledge import OptionView
-from latesum.campaigns.terminal_page import gain_sentence
 from latesum.campaigns.view import BucketRow, Status
 from latesum.policies.base import Purpose
 
@@ -71,7 +70,6 @@ def status_section(
         n_colors=N_COLORS,
         lag=_lag(status),
         revised=sum(row.revisions > 0 for row in status.timeline),
-        gain=None if status.gain is None else gain_sentence(status),
         timeline=timeline_chart(status, columns),
         totals=totals_chart(status, columns) if columns else None,
         estimates=options_chart(status),

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from latesum import _render
-from latesum._render import counted, new_table, plain
+from latesum._render import TextTable, counted, new_table, plain, rate_text, signed
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
@@ -140,6 +140,7 @@ class Status:
     actions: list[str] = field(default_factory=list)
     #: What the method found, and what it does next, in sentences.
     explanation: list[str] = field(default_factory=list)
+    #: The confidence level of all intervals.
     level: float = 0.95
     #: The least and the most that a round can bring, and the rounds expected in a bucket.
     range: tuple[float, float] = (0.0, 1.0)
@@ -182,25 +183,44 @@ class Status:
         found: dict[str, Any] = plain(self)
         return {**found, "alarm": self.alarm}
 
-    def _repr_html_(self) -> str:
-        """As a notebook shows it: what runs now and why, and what is known of each option."""
-        interval = f"{self.level:.0%} interval"
-        table = new_table(
-            None, ["option", "status", f"{self.unit} per visitor", interval, "visitors"]
+    @property
+    def gain_sentence(self) -> str:
+        """What the campaign has brought, compared with an equal split."""
+        gain = self.gain or 0.0
+        size = f"{abs(gain):,.0f}"
+        compared = "as much as" if size == "0" else f"{size} {'more' if gain > 0 else 'less'} than"
+        # The unit is the campaign's own word, of which only one form is known.
+        return (
+            f"So far, in {self.unit}: about {compared} if all options had been shown equally "
+            "often, by the present estimates."
         )
+
+    @property
+    def options_table(self) -> TextTable:
+        """What is known of each option, for a terminal and a notebook."""
+        interval, chance = f"{self.level:.0%} confidence interval", "probability of being best"
+        columns = ["option", "shown for", "visitors", f"{self.unit} per visitor", interval]
+        columns += [f"uplift on {self.status_quo}", chance, "status"]
+        table = new_table(None, columns, texts=["option", interval, chance, "status"])
         for row in self.options:
-            known = row.mean is not None
+            low, high = (rate_text(each, self.range) for each in (row.low, row.high))
             table.add_row(
                 row.name,
-                row.status,
-                f"{row.mean:.4g}" if known else "?",
-                f"{row.low:.3g} to {row.high:.3g}" if known else "",
+                counted(row.buckets, self.every),
                 f"{row.rounds:,}",
+                "?" if row.mean is None else rate_text(row.mean, self.range),
+                "nothing known yet" if row.mean is None else f"{low} to {high}",
+                "" if row.uplift is None else signed(row.uplift, 1),
+                "?" if row.probability_best is None else f"{row.probability_best:.0%}",
+                row.status,
             )
-        table.caption = self.data
+        return table
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what runs now and why, and what is known of each option."""
         warnings = [each.sentence for each in self.health]
-        lines = [f"{self.name}: {self.state}", self.headline, *warnings]
-        return _render.sentences(lines) + _render.table(table)
+        lines = [f"{self.name}: {self.state}", self.headline, *warnings, self.data]
+        return _render.sentences(lines) + _render.table(self.options_table)
 
 
 def unreadable_status(name: str, now: datetime, error: Exception) -> Status:
@@ -218,20 +238,19 @@ def unreadable_status(name: str, now: datetime, error: Exception) -> Status:
     return Status(name, "unreadable", sentence, now, health=[finding])
 
 
-def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int | None) -> Status:
+def make_status(known: Knowledge, now: datetime, free_bytes: int | None) -> Status:
     """The status of a campaign, by what its method knows now.
 
-    `level` is the confidence level of the intervals, `free_bytes` the space that is left for the
-    store; None if that is not known.
+    `free_bytes` is the space that is left for the store; None if that is not known.
     """
     state, config, names = known.state, known.config, known.config.options
     timeline = _timeline(known, now)
     has_quo = config.status_quo in names
     base = names.index(config.status_quo) if has_quo else 0
-    winner, why_not = known.winner(level)
+    winner, why_not = known.winner()
 
     def options_in(region: str | None = None) -> list[OptionView]:
-        return _options(known, timeline, base, winner, level, region)
+        return _options(known, timeline, base, winner, region)
 
     options = options_in()
     return Status(
@@ -251,8 +270,7 @@ def make_status(known: Knowledge, now: datetime, level: float, free_bytes: int |
         data=_data_sentence(timeline),
         gain=_gain(timeline, options),
         actions=[describe_event(each, config) for each in state.actions[-8:]],
-        explanation=known.sentences(level),
-        level=level,
+        explanation=known.sentences(),
         range=config.range,
         expected_rounds=config.expected_rounds,
         status_quo=names[base],
@@ -314,16 +332,15 @@ def _options(
     timeline: list[BucketRow],
     base: int,
     winner: str | None,
-    level: float,
     region: str | None,
 ) -> list[OptionView]:
     """The options over all regions, or in one."""
     state = known.state if region is None else known.state.parts[region]
     visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
     ever = {part.shown(b) for part in known.state.parts.values() for b in part.decisions}
-    candidates = known.candidates(level)
+    candidates = known.candidates()
     options = []
-    for option in compare(known.estimates(level, region), base, known.chances(level, region)):
+    for option in compare(known.estimates(region), base, known.chances(region)):
         mine = [row for row in timeline if row.arm == option.arm and region in (None, row.region)]
         status: OptionStatus = "candidate"
         if option.arm in state.removed:

@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 def status(
     campaign: CampaignName = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with figures here.")] = None,
-    level: Annotated[float, typer.Option(help="The confidence level of intervals.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
     with opened(campaign) as found:
-        seen = found.status(level)
+        seen = found.status()
     if html is not None:
         from latesum.campaigns.static_page import status_html
 
@@ -44,11 +43,35 @@ def status(
     elif as_json:
         print(json.dumps(seen.to_json(), indent=2))
     else:
-        from latesum._render import terminal
-        from latesum.campaigns.terminal_page import status_page
+        _print_status(seen)
 
-        console = terminal()
-        console.print(status_page(seen, console.width))
+
+def _print_status(seen: Status) -> None:
+    from rich.text import Text
+
+    from latesum._render import terminal
+
+    console = terminal()
+
+    def say(*lines: str, style: str = "") -> None:
+        for line in lines:
+            console.print(Text(line, style))
+
+    say(f"{seen.name} ({seen.state})", style="bold")
+    say(seen.headline, "")
+    for each in seen.health:
+        say(each.line, style={"alarm": "bold red", "warning": "yellow", "note": "dim"}[each.level])
+    console.print(seen.options_table)
+    if seen.why_no_winner and seen.timeline:
+        say(seen.why_no_winner)
+    if seen.gain is not None:
+        say(seen.gain_sentence)
+    say(seen.data)
+    for title, sentences in (("Why", seen.explanation), ("History", seen.actions)):
+        if sentences:
+            say("")
+            say(title, style="bold")
+            say(*sentences)
 
 
 def explain(
