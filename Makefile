@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test test-slow test-release kill-test mutants lint warm-up format lock clean benchmarks docs
 
 demo: $(READY)
-	$(BIN)/latesum demo --out demo-output
+	$(BIN)/python examples/demo.py demo-output
 
 # Types are checked while kernels are compiled; both are done before tests begin.
 test: $(READY)

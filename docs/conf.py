@@ -92,7 +92,7 @@ def _command_line() -> None:
     groups = [whole, *whole.commands.values()]
     for number, group in enumerate(groups):
         for name, command in getattr(group, "commands", {}).items():
-            said = command.help if group is not whole else COMMANDS[name].help
+            said = command.help if group is not whole else COMMANDS[name]
             said = re.sub(r"\s+", " ", said.partition(". ")[0].partition("\n\n")[0]).rstrip(".")
             line = f"* `{name}`: {said}{'' if said.endswith('?') else '.'}"
             parts[number] = re.sub(

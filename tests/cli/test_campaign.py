@@ -80,7 +80,7 @@ def test_export_and_restore(campaign, tmp_path):
     campaign("next")
     assert campaign("export", "banner.json")[0] == 0
     assert campaign("restore", "banner.json", "--name", "copy")[0] == 0
-    assert campaign("replay", "--file", "banner.json")[0] == 0
+    assert campaign("replay", "-c", "banner")[0] == 0
     campaign("next").refused("say which campaign")
     assert campaign("next", "-c", "copy")[1].startswith("2026-03-02: red")
     # Options of the whole group may stand after the command, too.

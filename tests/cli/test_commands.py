@@ -64,10 +64,3 @@ def test_version(latesum):
 )
 def test_bad_input_ends_with_a_sentence_and_exit_code_2(latesum, arguments, sentence):
     latesum(*arguments).refused(sentence)
-
-
-def test_demo(latesum, tmp_path):
-    out = latesum("demo", "--out", str(tmp_path / "demo"), "--replications", "2").done()
-    assert "oracle" in out
-    assert (tmp_path / "demo" / "regret.png").exists()
-    assert "Figure 3a" in out

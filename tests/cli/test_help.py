@@ -11,7 +11,7 @@ from latesum.cli.app import COMMANDS, load
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_what_the_command_says(name):
     said = " ".join(load(name).help.split("\n\n")[0].split())
-    assert COMMANDS[name].help == said
+    assert COMMANDS[name] == said
 
 
 def test_help_imports_neither_numpy_nor_a_command():

@@ -1,4 +1,4 @@
-"""`latesum plan --regions` and `latesum compare --market`: tables, a sentence, and refusals."""
+"""`latesum plan --regions`, and `latesum campaign new --history`: tables, a sentence, and refusals."""
 
 import json
 
@@ -44,21 +44,6 @@ def test_a_plan_with_regions(latesum, history, tmp_path):
 )
 def test_a_plan_with_regions_refuses(latesum, history, more, words):
     latesum(*PLAN, *(history if each == "HISTORY" else each for each in more)).refused(words)
-
-
-def test_compare_takes_a_market(latesum):
-    asked = ["compare", "--policies", "switchback,flow,geo-test", "--horizon", "28"]
-    asked += ["--replications", "2"]
-    out = latesum(*asked, "--market", "regions=2, effects=0.2", "--json").done()
-    found = json.loads(out)
-    assert (found["unit"], found["horizon"]) == ("buckets", 28)
-    assert [row["policy"] for row in found["policies"]] == ["switchback", "flow", "geo-test"]
-    for more, words in (
-        ([], "--arms and --delay, or --market"),
-        (["--market", "regions=2", "--arms", "0.1,0.2"], "leave --arms and --delay out"),
-        (["--market", "region=2"], "did you mean 'regions'"),
-    ):
-        latesum(*asked, *more).refused(words)
 
 
 NEW = [

@@ -19,7 +19,6 @@ from latesum.experiments.paper import (
     experiment,
     experiment_text,
     published_replications,
-    quick_figure,
     run_paper,
 )
 from latesum.experiments.paper.report import write_report
@@ -146,13 +145,6 @@ def test_the_report_needs_nothing_else_and_says_everything(
         assert text in markdown
     assert len(found) == ratios
     assert all(f"| {row.figure} {row.curve} |" in markdown for row in found)
-
-
-@pytest.mark.slow  # `latesum demo` draws it in tests/cli/test_commands.py
-def test_a_quick_figure_for_the_demonstration(tmp_path: Path) -> None:
-    picture = quick_figure("3a", tmp_path)
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert picture.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_command_line(tmp_path: Path) -> None:

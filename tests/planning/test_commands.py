@@ -49,7 +49,6 @@ def test_plan_writes_what_it_prints(monkeypatch, capsys, tmp_path):
         (["delays", "fit"], "say which file"),
         (["delays", "fit", "no-such-file.csv"], "there is no file"),
         (["delays", "exponential(50)", "file.csv"], "did you mean: latesum delays fit file.csv"),
-        (["delays", "fit", EXAMPLES / "triangle.csv", "--kind", "single"], "it has: bucket"),
     ],
 )
 def test_nonsense_ends_with_a_sentence_and_exit_code_2(monkeypatch, capsys, words, says):

@@ -209,7 +209,7 @@ PLAN = [
         (["experiments"], ["sweep", "file.toml"], "experiments"),
         (["cluster"], ["sweep", "file.toml", "--dask", "local"], "cluster"),
         slow(["plots"], ["paper", "3a"], "plots"),
-        (["experiments", "plots"], ["demo"], "experiments,plots"),
+        (["experiments", "plots"], ["paper"], "experiments,plots"),
         (["plots"], [*COMPARE, "--plot", "x.png"], "plots"),
         slow(["experiments"], [*COMPARE, "--out", "x.parquet"], "experiments"),
         slow(["experiments"], [*PLAN, "--out", "x.html"], "experiments"),

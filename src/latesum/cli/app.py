@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -13,80 +13,51 @@ from typer.main import get_command
 from latesum._checks import known_name
 from latesum._extras import need
 
-
-class Command(NamedTuple):
-    """Where a command is, what it is for, and which extras it cannot do without."""
-
-    where: str  # module:name of a function, or of a group of commands
-    help: str  # as the function's docstring says it
-    extras: tuple[str, ...] = ()
-
-
-_DECIDE = {
-    "plan": Command("plan:plan_campaign", "Will it work, for how long, with which policy?"),
-    "campaign": Command(
-        "campaign:app",
-        "Run campaigns: what to show next, from totals that come late.",
-        ("campaigns",),
-    ),
-    "serve": Command(
-        "serve:serve",
-        "Campaigns over HTTP, and a page that shows what runs and why.",
-        ("campaigns", "server"),
-    ),
-    "delays": Command(
-        "describe:delays_command", "How late: a delay as text, or of data with `delays fit FILE`."
-    ),
+#: The commands and what they are for, as the docstring of each says it.
+_GROUPS = {
+    "Decide": {
+        "plan": "Will it work, for how long, with which policy?",
+        "campaign": "Run campaigns: what to show next, from totals that come late.",
+        "serve": "Campaigns over HTTP, and a page that shows what runs and why.",
+        "delays": "How late: a delay as text, or of data with `delays fit FILE`.",
+    },
+    "Research": {
+        "policies": "The policies there are, and what each must be given.",
+        "compare": "Run policies on one problem many times and compare their regret.",
+        "sweep": "Run a grid of problems and policies from a file; it can resume.",
+        "paper": "The paper's experiments, beside its published curves: a report.",
+        "bench": "Run a policy on the frozen benchmark, with a report to verify.",
+    },
+    "Administration": {
+        "token": "Tokens for `latesum serve`; only their hashes are kept.",
+        "warm-up": "Compile all kernels now, so that nothing waits for it later.",
+    },
 }
-_RESEARCH = {
-    "policies": Command(
-        "describe:list_policies", "The policies there are, and what each must be given."
-    ),
-    "compare": Command(
-        "compare:compare_policies",
-        "Run policies on one problem many times and compare their regret.",
-    ),
-    "sweep": Command(
-        "compare:sweep",
-        "Run a grid of problems and policies from a file; it can resume.",
-        ("experiments",),
-    ),
-    "paper": Command(
-        "paper:paper",
-        "The paper's experiments, beside its published curves: a report.",
-        ("experiments", "plots"),
-    ),
-    "bench": Command(
-        "bench:bench",
-        "Run a policy on the frozen benchmark, with a report to verify.",
-        ("experiments",),
-    ),
-    "demo": Command(
-        "paper:demo",
-        "The paper's problem with every policy: a table and figures.",
-        ("experiments", "plots"),
-    ),
+COMMANDS = {name: about for group in _GROUPS.values() for name, about in group.items()}
+#: The modules of those commands that have none of their own.
+_MODULES = {
+    "delays": "describe",
+    "policies": "describe",
+    "sweep": "compare",
+    "warm-up": "compare",
 }
-_ADMINISTER = {
-    "token": Command(
-        "access:tokens",
-        "Tokens for `latesum serve`; only their hashes are kept.",
-        ("campaigns",),
-    ),
-    "warm-up": Command(
-        "compare:warm_up", "Compile all kernels now, so that nothing waits for it later."
-    ),
+#: The extras that a command cannot do without.
+_EXTRAS = {
+    "campaign": ["campaigns"],
+    "serve": ["campaigns", "server"],
+    "sweep": ["experiments"],
+    "paper": ["experiments", "plots"],
+    "bench": ["experiments"],
+    "token": ["campaigns"],
 }
-_GROUPS = {"Decide": _DECIDE, "Research": _RESEARCH, "Administration": _ADMINISTER}
-COMMANDS = {**_DECIDE, **_RESEARCH, **_ADMINISTER}
 _ABOUT = "Decide from totals that arrive late. Begin with `latesum plan --help`."
 
 
 @functools.cache
 def load(name: str) -> Any:
     """The command of this name with its options, imported at its first use."""
-    module, _, attribute = COMMANDS[name].where.partition(":")
-    found = getattr(import_module(f"latesum.cli.{module}"), attribute)
+    module = import_module(f"latesum.cli.{_MODULES.get(name, name)}")
+    found = getattr(module, name.replace("-", "_"))
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False)
         alone.command(name)(found)
@@ -105,7 +76,7 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and "--help" not in args:
-            need(*COMMANDS[known_name(args[0], COMMANDS, "command")].extras)
+            need(*_EXTRAS.get(known_name(args[0], COMMANDS, "command"), []))
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -115,7 +86,7 @@ class _Commands(TyperGroup):
             _ABOUT,
         ]
         for group, commands in _GROUPS.items():
-            lines += [f"{group}:", *(f"  {name:9} {each.help}" for name, each in commands.items())]
+            lines += [f"{group}:", *(f"  {name:9} {about}" for name, about in commands.items())]
         formatter.write("\n".join(lines) + "\n")
 
 

@@ -207,8 +207,8 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "Set up and change": {"new": new_campaign, **campaign_actions.COMMANDS},
     "Data": campaign_views.DATA,
 }
-app = typer.Typer(cls=StoreGroup, no_args_is_help=True, add_completion=False)
-app.callback()(choose_store)
+campaign = typer.Typer(cls=StoreGroup, no_args_is_help=True, add_completion=False)
+campaign.callback()(choose_store)
 for _group, _commands in _GROUPS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_group)(_command)
+        campaign.command(_name, rich_help_panel=_group)(_command)

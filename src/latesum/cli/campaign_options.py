@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,15 +46,14 @@ class StoreGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the options of the group in front."""
-        front, rest = list[str](), list[str]()
-        while args:
-            name, equals, _ = args[0].partition("=")
-            count = (1 if equals else 2) if name in ("--store", "--now") else 0
-            if args[0] == "--":
-                count, rest, args = 0, [*rest, *args], []
-            elif count == 0:
-                rest.append(args[0])
-            front, args = [*front, *args[:count]], args[max(count, 1) :]
+        front, rest, words = list[str](), list[str](), iter(args)
+        for word in words:
+            if word == "--":
+                rest += [word, *words]
+            elif word in ("--store", "--now"):
+                front += [word, *itertools.islice(words, 1)]
+            else:
+                (front if word.startswith(("--store=", "--now=")) else rest).append(word)
         return super().parse_args(ctx, [*front, *rest])
 
 

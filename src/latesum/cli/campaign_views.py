@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from latesum._checks import InvalidInput, known_name
+from latesum._checks import InvalidInput
 from latesum._render import plain
 from latesum.cli.campaign_options import (
     CampaignName,
@@ -115,18 +115,16 @@ def _statuses(store: Store) -> Iterator[Status]:
 
 def check(
     campaign: Annotated[str | None, typer.Argument(help="One campaign; all without.")] = None,
-    level: Annotated[str, typer.Option(help="alarm; or warning, and alarms too.")] = "warning",
     as_json: AsJson = False,
 ) -> None:
     """Exit with 1 and say why if a campaign is not well; silent otherwise. For cron and mail."""
-    known_name(level, ("alarm", "warning"), "level of health")
     with opened_store() as store:
         name = None if campaign is None else store.find(campaign).name
         found = [
             (seen.name, each)
             for seen in _statuses(store)
             for each in seen.health
-            if name in (None, seen.name) and each.level in ("alarm", level)
+            if name in (None, seen.name) and each.level != "note"
         ]
     if as_json:
         rows = [{"campaign": seen, **each._asdict()} for seen, each in found]
@@ -191,23 +189,12 @@ def buckets(
         print(table.to_csv(), end="")
 
 
-def replay(
-    campaign: CampaignName = None,
-    file: Annotated[Path | None, typer.Option(help="Replay an export instead.")] = None,
-) -> None:
+def replay(campaign: CampaignName = None) -> None:
     """Take every decision again from what was known then, and compare."""
-    from latesum.campaigns.config import CampaignConfig
-    from latesum.campaigns.moving import exported_log, read_export, replay_log
+    from latesum.campaigns.moving import replay_log
 
-    if file is None:
-        with opened(campaign) as found:
-            config, events = found.first_config, found.history()
-    else:
-        campaigns = read_export(read_text(file))
-        if len(campaigns) != 1:
-            raise InvalidInput(f"the file has {len(campaigns)} campaigns; replay one by one.")
-        config = CampaignConfig.from_json(campaigns[0]["config"])
-        events = exported_log(campaigns[0])
+    with opened(campaign) as found:
+        config, events = found.first_config, found.history()
     mismatches = replay_log(config, events)
     for taken, now in mismatches:
         label = f"{taken.label} {taken.region}".rstrip()

@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
+from latesum import experiments
 from latesum._checks import InvalidInput, whole_number
 from latesum._extras import has, need
-from latesum._plugins import read_call, split_list
+from latesum._plugins import split_list
 from latesum._render import terminal
 from latesum.cli.options import (
     Again,
     AsJson,
     Dask,
-    Kept,
     Seed,
     Workers,
     announce_runs,
@@ -26,30 +26,20 @@ from latesum.cli.options import (
     worker_count,
     working,
 )
-from latesum.experiments import compare
 from latesum.simulation import Problem
-from latesum.simulation.market import Market, market_of
 
 
-def compare_policies(
+def compare(
     policies: Annotated[
         str, typer.Option(help="Names from `latesum policies`, or package.module:Class, by commas.")
     ],
-    horizon: Annotated[int, typer.Option(help="The number of rounds, or of a market's buckets.")],
+    horizon: Annotated[int, typer.Option(help="The number of rounds.")],
     arms: Annotated[
-        str | None, typer.Option(help='The mean reward of each arm: 0.5,0.6; or "beta(6, 4)".')
-    ] = None,
+        str, typer.Option(help='The mean reward of each arm: 0.5,0.6; or "beta(6, 4)".')
+    ],
     delay: Annotated[
-        str | None,
-        typer.Option(help='How late rewards come, such as "uniform(0,100)"; by ; per arm.'),
-    ] = None,
-    market: Annotated[
-        str | None,
-        typer.Option(
-            help='In place of --arms and --delay: a market, such as "regions=4, sales=600"; then '
-            "also switchback, half-time-test, geo-test and equal-split play."
-        ),
-    ] = None,
+        str, typer.Option(help='How late rewards come, such as "uniform(0,100)"; by ; per arm.')
+    ],
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(help="The number of processes.")] = 1,
@@ -62,7 +52,9 @@ def compare_policies(
     measure: Annotated[
         list[str] | None, typer.Option(help="Keep this of every run too, such as stuck.")
     ] = None,
-    store: Kept = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Keep the runs in this folder, and go on from those there.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a figure here (png, pdf, svg).")] = None,
     out: Annotated[Path | None, typer.Option(help="Write all runs here, as Parquet.")] = None,
     as_json: AsJson = False,
@@ -75,8 +67,8 @@ def compare_policies(
     for path in (plot, out):
         check_folder(path)
     with working(workers, dask, store) as how:
-        result = compare(
-            _problem(arms, delay, market),
+        result = experiments.compare(
+            read_problem(arms, delay),
             split_list(policies),
             horizon,
             replications=replications,
@@ -98,18 +90,6 @@ def compare_policies(
     for path, what in ((plot, "figure"), (out, "runs")):
         if path:
             print(f"The {what}: {path}")
-
-
-def _problem(arms: str | None, delay: str | None, market: str | None) -> Problem | Market:
-    if market is not None:
-        if arms is not None or delay is not None:
-            raise InvalidInput(
-                "a market has options and delays of its own: leave --arms and --delay out."
-            )
-        return market_of(read_call(f"market({market})", "market")[1])
-    if arms is None or delay is None:
-        raise InvalidInput("say what is played: --arms and --delay, or --market.")
-    return read_problem(arms, delay)
 
 
 def read_problem(arms: str, delay: str) -> Problem:

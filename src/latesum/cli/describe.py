@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 import latesum.attributed  # noqa: F401 - its baselines are among the policies
-from latesum import delays
 from latesum._checks import InvalidInput
 from latesum._extras import need
 from latesum._plugins import POLICIES
 from latesum._render import new_table, terminal
 from latesum.cli.options import FILE_OPTIONS, AsJson, take_form, with_options
+from latesum.delays import fit, parse
 from latesum.policies import registry
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -23,7 +23,7 @@ _WIDTH = 60
 _PRIOR = ("horizon", "mean_delay", "delay_variance", "delay_bound", "best_arm")
 
 
-def list_policies() -> None:
+def policies() -> None:
     """The policies there are, and what each must be given."""
     columns = ["policy", "is given", "what it does"]
     table = new_table(None, columns, texts=columns)
@@ -42,19 +42,12 @@ def list_policies() -> None:
     terminal().print(table)
 
 
-#: What `latesum.delays.fit` takes.
-_FIT = {
-    "kind": (str, "single, histogram or triangle; seen by its columns."),
-    "unit": (str, "The unit of time of the file."),
-    "level": (float, "Of the confidence limits; 0.95 by default."),
-}
-
-
 def _delays(
     what: Annotated[str, typer.Argument(help='A delay, such as "exponential(50)", or: fit')],
     file: Annotated[
         Path | None, typer.Argument(help="For fit: a CSV, Excel or Parquet file.")
     ] = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of time of the file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the fit here.")] = None,
     as_json: AsJson = False,
     **given: Any,
@@ -69,9 +62,7 @@ def _delays(
         raise InvalidInput("say which file: latesum delays fit FILE")
     if plot:
         need("plots")
-    form = take_form(given)
-    said = {name: value for name, value in given.items() if value is not None}
-    fitted = delays.fit(file, form=form, **said)
+    fitted = fit(file, unit=unit, form=take_form(given))
     if plot:
         fitted.plot(plot)
     if as_json:
@@ -84,16 +75,13 @@ def _delays(
         print(f"The picture: {plot}")
 
 
-_OF_FIT = {
-    name: Annotated[kind | None, typer.Option(help=help)] for name, (kind, help) in _FIT.items()
-}
 _OF_FILE = {name: kind for name, kind in FILE_OPTIONS.items() if name != "add_up"}
-delays_command = with_options(_delays, {**_OF_FIT, **_OF_FILE})
+delays = with_options(_delays, _OF_FILE)
 
 
 def _show_delay(text: str) -> None:
     """The mean, spread, variance and bound of a delay, in rounds, and a small histogram."""
-    delay = delays.parse(text)
+    delay = parse(text)
     table = new_table(delay.short_text, ["", "rounds"])
     table.add_row("mean", f"{delay.mean:,.4g}")
     table.add_row("spread (of two, apart)", f"{delay.spread:,.4g}")

@@ -40,9 +40,6 @@ Dask = Annotated[
 ]
 Again = Annotated[bool, typer.Option("--again", help="Run again what is there already.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
-Kept = Annotated[
-    Path | None, typer.Option(help="Keep the runs in this folder, and go on from those there.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 

@@ -52,7 +52,7 @@ _WORDS = {
 }
 
 
-def _plan_campaign(
+def _plan(
     options: Annotated[int, typer.Option(help="How many options there are.")],
     lift: Annotated[str, typer.Option(help='Smallest lift worth having: "10%", "0.2 points".')],
     late: Annotated[
@@ -87,7 +87,7 @@ def _plan_campaign(
     Example: latesum plan --options 3 --rate 3% --lift 15% --traffic "6000 per day" --late "2 days"
     --run-for "10 weeks"
     """
-    from latesum.planning import plan
+    from latesum import planning
 
     for path in out or []:
         _check_writable(path)
@@ -98,7 +98,7 @@ def _plan_campaign(
         words["form"] = form
     with working(worker_count(workers), None) as runs:
         runs["announce"] = None
-        found = plan(
+        found = planning.plan(
             **words,
             finds_best=finds_best,
             policies=None if policies is None else split_list(policies),
@@ -117,7 +117,7 @@ def _plan_campaign(
         print(f"The plan: {path}")
 
 
-plan_campaign = with_options(_plan_campaign, {**_WORDS, **FILE_OPTIONS})
+plan = with_options(_plan, {**_WORDS, **FILE_OPTIONS})
 
 
 def _check_writable(path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from latesum._checks import known_name, whole_number
+from latesum._checks import known_name
 from latesum.cli.campaign_options import StoreAddress, check_address
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ def serve(
     host: Annotated[str, typer.Option(help="0.0.0.0 for all addresses.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 for any free one.")] = 8000,
     store: StoreAddress = None,
-    largest_body: Annotated[int, typer.Option(help="In bytes; more gets 413.")] = 1_000_000,
     proxy: Annotated[
         list[str] | None,
         typer.Option(help="The address or network of a proxy whose X-Forwarded-For counts."),
@@ -39,7 +38,6 @@ def serve(
 
     known_name(log_level, ("debug", "info", "warning", "error"), "level of logs")
     configuration = Configuration(
-        largest_body=whole_number(largest_body, "--largest-body", at_least=1),
         proxies=tuple(proxy or ()),
         webhook_networks=tuple(webhook_network or ()),
         site=None if site is None else site.rstrip("/"),

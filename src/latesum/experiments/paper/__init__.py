@@ -108,11 +108,3 @@ def run_paper(
         "a Dask cluster" if isinstance(runner, OnDask) else f"{workers} process(es)",
         quick,
     )
-
-
-def quick_figure(figure: str, folder: str | Path, *, workers: int = 2) -> Path:
-    """A quick version of one figure, ours over the published; returns the PNG."""
-    from latesum.experiments.paper.report import draw
-
-    run = run_paper([figure], folder, quick=True, workers=workers)
-    return draw(figure, run.results[figure], run.folder, ["figure"])["figure"]

@@ -10,16 +10,16 @@ import typer
 from latesum.cli.campaign_options import Given, StoreAddress, StoreGroup, opened_store
 from latesum.cli.options import AsJson
 
-tokens = typer.Typer(cls=StoreGroup, no_args_is_help=True, add_completion=False)
+token = typer.Typer(cls=StoreGroup, no_args_is_help=True, add_completion=False)
 
 
-@tokens.callback()
+@token.callback()
 def _tokens_of(store: StoreAddress = None) -> None:
     """Tokens for `latesum serve`; only their hashes are kept."""
     Given.store = store
 
 
-@tokens.command("new")
+@token.command("new")
 def new_token(
     name: Annotated[str, typer.Argument(help="Whose it is; actions are signed with it.")],
     scope: Annotated[
@@ -33,7 +33,7 @@ def new_token(
         print(Tokens(store).new(name, scope))
 
 
-@tokens.command("list")
+@token.command("list")
 def list_tokens(as_json: AsJson = False) -> None:
     """All tokens; what they are made of is not kept and cannot be shown."""
     from latesum._render import new_table, plain, terminal
@@ -55,13 +55,15 @@ def list_tokens(as_json: AsJson = False) -> None:
     terminal().print(table)
 
 
-@tokens.command("revoke")
+@token.command("revoke")
 def revoke_token(
-    token: Annotated[str, typer.Argument(help="Its id, or its name if no other has it.")],
+    which: Annotated[
+        str, typer.Argument(metavar="TOKEN", help="Its id, or its name if no other has it.")
+    ],
 ) -> None:
     """Make a token useless; running services hear of it at once."""
     from latesum.service.tokens import Tokens
 
     with opened_store() as store:
-        revoked = Tokens(store).revoke(token)
+        revoked = Tokens(store).revoke(which)
     print(f"{revoked.id} ({revoked.name}) opens nothing any more.")
