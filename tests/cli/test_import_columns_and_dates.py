@@ -116,18 +116,6 @@ def test_the_preview_shows_what_was_read_what_it_is_credited_to_and_what_it_repl
     assert buckets(run)[0]["total"] == 96
 
 
-def test_a_file_may_be_read_otherwise_without_changing_how_later_ones_are(run):
-    german = ["Datum;Besucher;Bestellungen", "02.03.2026;4.210;101,5"]
-    said = ["--columns", "bucket=Datum,rounds=Besucher,total=Bestellungen", "--decimal", ","]
-    assert run("import", write("de.csv", *german), *said)[0] == 0
-    odd = write("odd.csv", "date,visitors,orders", "03/13/2026,4300,99", "03/03/2026,4300,99")
-    out = run("import", odd, "--columns", "", "--only-this-file", "--skip-unknown").done()
-    assert "The next file is read as before: columns bucket=Datum" in out
-    assert buckets(run)[1]["total"] == 99
-    run("import", write("de.csv", *german, "04.03.2026;4.310;102,5")).done()
-    assert buckets(run)[2]["total"] == 102.5
-
-
 def test_a_total_that_is_here_and_not_complete_is_not_awaited(campaign):
     assert campaign(*NEW, "--completeness", "1 day: 0.1, 3 days: 1", day=DAYS[0])[0] == 0
     for day in DAYS:

@@ -81,7 +81,6 @@ def test_the_whole_round(client, tmp_path):
     row = client.upload("banner", file, **how, dry_run=True)[0]
     assert (row["verdict"], row["rounds"], row["total"]) == ("revised", 900, 310.5)
     assert (row["was_total"], row["region"]) == (9, "")
-    client.upload("banner", file, **how, only_this_file=True)
     assert "file form" not in kinds(client)
     client.upload("banner", file, **how)
     assert client.send("GET", "/v1/campaigns/banner/status")["state"] == "running"

@@ -37,7 +37,6 @@ def import_totals(
     by: str | None = None,
     skip_unknown: bool = False,
     dry_run: bool = False,
-    remember: bool = True,
     most_rows: int | None = None,
     **how: Any,
 ) -> Imported:
@@ -52,7 +51,6 @@ def import_totals(
         form: How it is written; by default as the last file that was remembered.
         by: Who reports the totals.
         skip_unknown: As for `Campaign.record_many`, and so are `dry_run` and `how`.
-        remember: Whether the next file is read as this one; otherwise as if there had been none.
         most_rows: A longer file is refused.
     """
     state, user = campaign.state(), by or "unknown"
@@ -85,7 +83,7 @@ def import_totals(
     if stopping and not dry_run:
         line, first = stopping[0]
         campaign.log_refused_import(in_row(line, first.note), user=user)
-    if remember and written and totals.form != remembered:
+    if written and totals.form != remembered:
         campaign.remember_file_form(totals.form, user=user, reason="a file was imported so")
     return Imported(lines, written, bool(stopping), totals.ignored, totals.notes, totals.form)
 

@@ -114,7 +114,6 @@ def record(
 def _import_file(
     file: Annotated[Path, typer.Argument(help="A CSV, Excel or Parquet file of totals.")],
     dry_run: DryRun = False,
-    only_this_file: Annotated[bool, typer.Option(help="Read the next files as before.")] = False,
     skip_unknown: Annotated[bool, typer.Option(help="Leave out unknown buckets.")] = False,
     overwrite_final: OverwriteFinal = False,
     allow_out_of_range: AllowOutOfRange = False,
@@ -141,7 +140,6 @@ def _import_file(
             allow_out_of_range=allow_out_of_range,
             skip_unknown=skip_unknown,
             dry_run=dry_run,
-            remember=not only_this_file,
         )
     if as_json:
         rows = [{"row": line, **row._asdict()} for line, row in result.rows]
@@ -149,7 +147,7 @@ def _import_file(
         print(json.dumps({**said, "form": result.form.to_json(), "rows": rows}, indent=2))
     else:
         _show_rows(result)
-        for sentence in _summary(result, remembered, dry_run, only_this_file):
+        for sentence in _summary(result, remembered, dry_run):
             print(sentence)
     if result.stopped:
         raise typer.Exit(2)
@@ -173,18 +171,14 @@ def _show_rows(result: Imported) -> None:
         print(f"More rows: {more_rows:,}, {same:,} of them the same as before.")
 
 
-def _summary(
-    result: Imported, remembered: FileForm, dry_run: bool, only_this_file: bool
-) -> list[str]:
+def _summary(result: Imported, remembered: FileForm, dry_run: bool) -> list[str]:
     """What became of a file, in sentences."""
     said = list(result.notes)
     if result.ignored:
         said.insert(0, f"Not used, because of their names: {', '.join(result.ignored)}.")
     if result.written:
         said.append("All rows were imported.")
-        if only_this_file:
-            said.append(f"The next file is read as before: {remembered}.")
-        elif result.form != remembered:
+        if result.form != remembered:
             said.append(f"From now on files of this campaign are read so: {result.form}.")
         elif result.form.to_json():
             said.append(f"The file was read as remembered: {result.form}.")

@@ -327,7 +327,6 @@ async def upload(
     who: Who,
     form: Form,
     dry_run: Annotated[bool, Query(description="Only say what would happen.")] = False,
-    only_this_file: Annotated[bool, Query(description="Read the next files as before.")] = False,
     skip_unknown: Annotated[bool, Query(description="Leave out unknown buckets.")] = False,
     overwrite_final: Annotated[bool, Query(description="Correct final values.")] = False,
     allow_out_of_range: Annotated[
@@ -350,8 +349,6 @@ async def upload(
         "overwrite_final": overwrite_final,
         "allow_out_of_range": allow_out_of_range,
     }
-    if kind != JSON:
-        how["remember"] = not only_this_file
     jobs = cached.campaigns.jobs
     if is_small(body):
         return await jobs.in_thread(take_totals, cached.campaign, body, kind == JSON, form, how)

@@ -378,7 +378,7 @@ function setUpUpload(form) {
     for (const name of ["columns", "date_format", "decimal", "sheet"]) {
       asked.set(name, form.elements[name].value.trim()); // an empty one is said too: as it looks
     }
-    for (const name of ["only_this_file", "skip_unknown", "overwrite_final", "allow_out_of_range"]) {
+    for (const name of ["skip_unknown", "overwrite_final", "allow_out_of_range"]) {
       if (form.elements[name].checked) asked.set(name, "true");
     }
     asked.set("add_up", form.elements.add_up.checked);
