@@ -46,13 +46,10 @@ if _TYPE_CHECKING:
     from latesum.simulation import Beta as Beta
     from latesum.simulation import Calendar as Calendar
     from latesum.simulation import CompositeProblem as CompositeProblem
-    from latesum.simulation import Constant as Constant
     from latesum.simulation import Discrete as Discrete
     from latesum.simulation import FieldProblem as FieldProblem
     from latesum.simulation import Problem as Problem
     from latesum.simulation import Reward as Reward
-    from latesum.simulation import Scaled as Scaled
-    from latesum.simulation import Uniform as Uniform
     from latesum.simulation import World as World
 
 #: Where each public name comes from; a module comes from itself.
@@ -67,8 +64,7 @@ _HOMES = {
     ),
     "latesum.service.client": "Client",
     "latesum.simulation": (
-        "Bernoulli Beta Calendar CompositeProblem Constant Discrete FieldProblem "
-        "Problem Reward Scaled Uniform World"
+        "Bernoulli Beta Calendar CompositeProblem Discrete FieldProblem Problem Reward World"
     ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

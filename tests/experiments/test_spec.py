@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 
 from latesum import (
+    Beta,
     Calendar,
-    Constant,
     Discrete,
     FieldProblem,
     Flow,
     InvalidInput,
     Problem,
-    Scaled,
-    Uniform,
     compare,
 )
 from latesum.attributed import DUCB, QPMD
@@ -44,7 +42,7 @@ SETTINGS = {
     ),
     "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=1, history=300, order="drawn"),
     "something ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=0.9, reports=Reports(100)),
-    "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=Uniform(0.2, 0.6)),
+    "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=Beta(2, 3)),
     "labels": RunSpec(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
     "not told": RunSpec(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, given=None),
 }
@@ -68,7 +66,7 @@ def test_no_two_of_them_share_a_digest():
 
 
 def test_every_reward_of_ours_goes_through_json():
-    arms = [Constant(0.5), Uniform(0.2, 0.6), Scaled(Discrete([0, 20], [0.9, 0.1]), 0, 20)]
+    arms = [0.5, Beta(2, 3), Discrete([0, 0.4], [0.9, 0.1])]
     setting = RunSpec(Problem(arms, "constant(3)"), FLOW, 100)
     again = RunSpec.from_json(setting.to_json()).problem
     assert again.arms == setting.problem.arms
@@ -77,7 +75,7 @@ def test_every_reward_of_ours_goes_through_json():
 class Odd:
     """A reward of one's own: it plays, and no file can hold it."""
 
-    mean, variance, support = 0.5, 0.0, (0.5, 0.5)
+    mean = 0.5
 
     def draw(self, count, rng):
         return np.full(count, 0.5)

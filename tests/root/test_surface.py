@@ -17,10 +17,10 @@ from latesum import errors
 SOURCE = Path(latesum.__file__).parent
 #: What users use. A name that is added or taken away is added or taken away here too.
 _SURFACE = """
-ARSUCB Bernoulli Beta CLW Calendar CompositeProblem Campaign Client Constant
+ARSUCB Bernoulli Beta CLW Calendar CompositeProblem Campaign Client
 Discrete FieldProblem FixedSplit Flow InvalidInput MissingExtra NaiveODAAF ODAAF ODAAFB
-ODAAFV Oracle Plan Play Policy Problem Results Reward RoundRobin Run Scaled Block
-Uniform Unmix World __version__ adapters attributed compare delays errors experiments
+ODAAFV Oracle Plan Play Policy Problem Results Reward RoundRobin Run Block
+Unmix World __version__ adapters attributed compare delays errors experiments
 campaigns plan policies simulate theory simulation
 """
 SURFACE = _SURFACE.split()

@@ -6,13 +6,13 @@ import pytest
 from latesum.delays import parse
 from latesum.simulation import Problem
 from latesum.simulation.cohorts import Cohorts, InFlight
-from latesum.simulation.rewards import Constant
+from latesum.simulation.rewards import Discrete
 
 
 @pytest.mark.parametrize("delay", ["uniform(0, 20000)", "pareto(1.5, 9000)", "constant(9000)"])
 def test_no_reward_is_lost_or_made_however_often_the_time_stops(delay):
     """Every play has a reward, so plays run out; and short blocks make that rounds are drawn."""
-    problem = Problem([Constant(1.0), Constant(1.0)], delay)
+    problem = Problem([Discrete([1], [1]), Discrete([1], [1])], delay)
     world = problem.start(rng=np.random.default_rng(1))
     seen = world.play(0, 15_000)
     for rounds in [1, 2, 3] * 30 + [500, 7, 40_000, 1]:

@@ -3,7 +3,7 @@
 from latesum.simulation.composite import CompositeProblem
 from latesum.simulation.field import Calendar, FieldProblem
 from latesum.simulation.problem import Problem
-from latesum.simulation.rewards import Bernoulli, Beta, Constant, Discrete, Reward, Scaled, Uniform
+from latesum.simulation.rewards import Bernoulli, Beta, Discrete, Reward
 from latesum.simulation.world import World
 
 __all__ = [
@@ -11,12 +11,9 @@ __all__ = [
     "Beta",
     "Calendar",
     "CompositeProblem",
-    "Constant",
     "Discrete",
     "FieldProblem",
     "Problem",
     "Reward",
-    "Scaled",
-    "Uniform",
     "World",
 ]

@@ -112,11 +112,6 @@ class Thinned(Reward):
     def mean(self) -> float:
         return self.share * self.reward.mean
 
-    @property
-    def support(self) -> tuple[float, float]:
-        lowest, highest = self.reward.support
-        return (min(lowest, 0.0), max(highest, 0.0))
-
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         kept: Floats = self.reward.draw(count, rng) * (rng.random(count) < self.share)
         return kept
