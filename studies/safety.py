@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -21,8 +22,9 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays import Delay, parse
 from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.loop import Reports
 from latesum.experiments.run import harmful_gap
-from latesum.experiments.spec import DrawnProblem, RunSpec
+from latesum.experiments.spec import PROBLEM, RunSpec
 from latesum.experiments.stats import number_text, rate_upper_limit
 from latesum.policies import PolicySpec
 from latesum.simulation import Problem
@@ -103,7 +105,7 @@ def measure_safety(
         raise InvalidInput(f"the law {law!r} draws the horizon of every run; leave it out.")
     share = HARMFUL_SHARE if law == "wide" else None
     stuck = f"stuck({share=}"
-    spec = RunSpec(
+    spec = (WideSpec if law == "wide" else RunSpec)(
         drawn_by,
         _hiding(PolicySpec.parse(policy), given == "nothing"),
         horizon or (WIDE_HORIZON if law == "wide" else HORIZON),
@@ -194,16 +196,29 @@ def mixed_problem(rng: np.random.Generator) -> Problem:
     return Problem(means, f"mixture((0.7, constant(0)), (0.3, uniform(0, {longest})))")
 
 
-def wide_problem(rng: np.random.Generator) -> DrawnProblem:
-    """A problem from a law that is as wide as policies can be asked to bear.
+class WideSpec(RunSpec):
+    """Runs of the wide law, which draws a horizon and a bucket with every problem."""
+
+    def drawn(self, number: int) -> RunSpec:
+        """The specification of one run, with its problem written out."""
+        if isinstance(self.problem, Problem):
+            return self
+        rng = np.random.default_rng(self.seeds(number, PROBLEM))
+        problem, horizon, bucket = wide_problem(rng)
+        more: dict[str, Any] = {"reports": Reports(bucket), "checkpoints": (), "problem_name": ""}
+        return replace(self, problem=problem, horizon=horizon, **more)
+
+
+def wide_problem(rng: np.random.Generator) -> tuple[Problem, int, int]:
+    """A problem from a law that is as wide as policies can be asked to bear, horizon and bucket.
 
     2 to 12 arms, with at least one that is harmful; means uniform, Beta(1, 3), rates of 0.002 to
     0.1, within 0.1 of 1, or within 0.05 of each other; nine kinds of delay with means of 1 to 5,000
     rounds; a horizon of 200 to 100,000 mean delays, between 2,000 and 2,000,000 rounds; and a fifth
     of the problems with buckets of up to three mean delays, at least 40 of them.
 
-    >>> case = wide_problem(np.random.default_rng(1))
-    >>> case.problem.n_arms, case.horizon, case.bucket
+    >>> problem, horizon, bucket = wide_problem(np.random.default_rng(1))
+    >>> problem.n_arms, horizon, bucket
     (7, 21614, 1)
     """
     n_arms = int(rng.integers(2, 13))
@@ -218,7 +233,7 @@ def wide_problem(rng: np.random.Generator) -> DrawnProblem:
     if rng.random() < 0.2:
         bucket = round(_log_uniform(2, max(2, min(3 * mean, horizon // 40)), rng))
         horizon = horizon // bucket * bucket
-    return DrawnProblem(Problem(means, _delay(kind, mean)), horizon, bucket)
+    return Problem(means, _delay(kind, mean)), horizon, bucket
 
 
 def _means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:

@@ -151,7 +151,7 @@ def test_a_market_is_compared_like_any_other_problem(tmp_path):
     assert found.checkpoints.tolist() == list(range(1, 29))
     assert all(np.all(np.diff(each.regrets) >= -1e-9) for each in found)
     one = MarketRunSpec(replace(SHORT, buckets=28), "flow", seed=1).run(1)
-    assert found["flow"].regrets[1, -1] == pytest.approx(one.missed_sales)
+    assert found["flow"].regrets[1, -1] == pytest.approx(one.regret())
     assert "Regret after 28 buckets, 2 replications" in str(found)
     assert {row.policy for row in found.summary()} == set(names)
 

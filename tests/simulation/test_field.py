@@ -213,7 +213,6 @@ def test_permuted_arms_keep_their_drift_and_all_else():
     for rounds in (0, 400, 5_000):
         gaps = problem.gaps_at(rounds)
         assert permuted.gaps_at(rounds) == tuple(gaps[arm] for arm in order)
-        assert permuted.is_best(order.index(1), rounds) == problem.is_best(1, rounds)
     at = np.array([10, 700, 2_000])
     listed, here = (each.start(rng=np.random.default_rng(1)) for each in (problem, permuted))
     for arm in (0, 1, 2, 1):

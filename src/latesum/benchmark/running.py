@@ -27,9 +27,11 @@ FALLBACK_TURNS = 50
 STUCK = "stuck(share=0.2)"
 
 
-@dataclass(frozen=True, eq=False)
 class CellSpec(RunSpec):
-    """A run specification in which a failure of the policy counts as round robin's regret."""
+    """A run specification in which a failure of the policy counts as round robin's regret.
+
+    Its problem may be the name of a suite: run number i is then on cell i.
+    """
 
     def run(self, number: int, *, until: int | None = None) -> Run:
         """One run; where the policy raises an exception, round robin's."""
@@ -49,14 +51,11 @@ class CellSpec(RunSpec):
             return f"{spec.problem_name}, run {number}: {type(error).__name__}: {error}"
         return ""
 
-
-@dataclass(frozen=True, eq=False)
-class SuiteSpec(CellSpec):
-    """A run specification whose run number i is on cell i of the suite that it names."""
-
     def drawn(self, number: int) -> CellSpec:
         """The specification of one run, with its problem written out."""
-        cell = suite(str(self.problem)).cells[number]
+        if isinstance(self.problem, Problem):
+            return self
+        cell = suite(self.problem).cells[number]
         spec = _cell_spec(cell, self.policy, int(str(self.seed)), self.measures)
         horizon = min(cell.horizon, self.horizon)
         return dataclasses.replace(
@@ -128,8 +127,8 @@ def run_entry(
             kept = (*kept, STUCK, "interval_misses")
         more: dict[str, Any] = {"given": _factors(factor), "prior": entry.prior}
         specs = [
-            SuiteSpec(chosen.name, entry.policy, horizon, seed=seed, measures=kept, **more),
-            SuiteSpec(chosen.name, reference, horizon, seed=seed, measures=("regret",)),
+            CellSpec(chosen.name, entry.policy, horizon, seed=seed, measures=kept, **more),
+            CellSpec(chosen.name, reference, horizon, seed=seed, measures=("regret",)),
         ]
     else:
         cells = [chosen.cells[place] for place in playable]

@@ -158,10 +158,10 @@ def compare(
                 f"a market says this itself: leave out {', '.join(said)}, and set it in the Market."
             )
         law = replace(problem, buckets=horizon)
-        shared: dict[str, Any] = {"seed": seed, "measures": measures, "problem_name": "market"}
+        shared: dict[str, Any] = {"seed": seed, "measures": kept, "problem_name": "market"}
+        texts: Any = named  # what is no text is refused there
         markets = [
-            MarketRunSpec.compared(law, policy, policy_name=name, **shared)
-            for name, policy in named.items()
+            MarketRunSpec(law, text, policy_name=name, **shared) for name, text in texts.items()
         ]
         return run(markets, replications, **how)
     if order == "drawn" and not all(isinstance(policy, str) for policy in named.values()):
@@ -242,7 +242,11 @@ def run(
             store.write_part(chunk.spec, chunk.first, rows)
     if store is not None:
         return Results(specs, [store.read(*each) for each in zip(specs, counts, strict=True)])
-    return Results(specs, [_joined(parts[spec]) for spec in specs])
+    joined = []
+    for found in parts.values():
+        ordered = [found[first] for first in sorted(found)]
+        joined.append({name: np.concatenate([rows[name] for rows in ordered]) for name in found[0]})
+    return Results(specs, joined)
 
 
 class Chunk(NamedTuple):
@@ -300,12 +304,6 @@ def missing_chunks(
     # A chunk of each in turn: what is done says how long the rest takes.
     turns = itertools.zip_longest(*by_spec)
     return [chunk for turn in turns for chunk in turn if chunk]
-
-
-def _joined(parts: dict[int, Rows]) -> Rows:
-    """The runs of a specification in their order."""
-    ordered = [parts[first] for first in sorted(parts)]
-    return {name: np.concatenate([rows[name] for rows in ordered]) for name in ordered[0]}
 
 
 def _made(

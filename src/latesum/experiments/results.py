@@ -88,7 +88,7 @@ class Results:
     @property
     def checkpoints(self) -> Integers:
         """The rounds at which regret was kept, those of the first specification."""
-        return self.specs[0].checkpoint_rounds
+        return np.array(self.specs[0].checkpoints)
 
     def __iter__(self) -> Iterator[Results]:
         for spec, rows in zip(self.specs, self.rows, strict=True):

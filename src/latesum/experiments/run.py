@@ -35,7 +35,7 @@ MEASURES = Registry("measure", "latesum.measures")
 #: Arms that are worse than the best by less do no harm worth counting.
 HARMFUL_GAP = 0.02
 #: A run is stuck if it still is when it is played on to this many horizons.
-LONGER = 10
+_LONGER = 10
 #: Of the time that is left, this share must go to a good option for the run to have settled.
 SETTLED_SHARE = 0.95
 #: Intervals are looked at in the first decision after these shares of the horizon.
@@ -65,7 +65,7 @@ class Run:
         #: The policy as it was at the end.
         self.policy = policy
         self.spec, self.number = spec, number
-        self.checkpoints = None if spec is None else spec.checkpoint_rounds
+        self.checkpoints = None if spec is None else np.array(spec.checkpoints)
         #: The rounds between two decisions.
         self.bucket = 1 if spec is None else spec.reports.bucket
         #: The arm of every block.
@@ -91,7 +91,7 @@ class Run:
     @property
     def ended_on_best(self) -> bool:
         """Whether no arm was better than the one that was played last."""
-        return self.problem.is_best(int(self.arms[-1]), self.horizon)
+        return self.problem.gaps_at(max(self.horizon - 1, 0))[int(self.arms[-1])] == 0
 
     @functools.cached_property
     def estimates(self) -> list[Estimate]:
@@ -270,13 +270,9 @@ def possibly_stuck(run: Run, gap: float = HARMFUL_GAP, share: float | None = Non
 
 @register_measure("stuck")
 def stuck(
-    run: Run,
-    gap: float = HARMFUL_GAP,
-    share: float | None = None,
-    longer: int = LONGER,
-    anew: bool = False,
+    run: Run, gap: float = HARMFUL_GAP, share: float | None = None, anew: bool = False
 ) -> bool:
-    """Suboptimal convergence: possibly stuck, and again at `longer` times the horizon.
+    """Suboptimal convergence: possibly stuck, and again at ten times the horizon.
 
     The first alone may be honest exploration: with a dozen close arms there is a lot to find out.
     The run is played on, with a policy that was given the shorter horizon and had settled by it;
@@ -287,7 +283,7 @@ def stuck(
         return False
     if not possibly_stuck(run, least):
         return False
-    until = longer * run.horizon
+    until = _LONGER * run.horizon
     if anew:
         again = replace(run.spec, horizon=until, checkpoints=())
         return possibly_stuck(again.run(run.number), least)

@@ -15,10 +15,10 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import default_rng
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._plugins import Registry
@@ -32,7 +32,6 @@ from latesum.simulation import CompositeProblem, FieldProblem, Problem, Reward
 from latesum.simulation.field import problem_from
 from latesum.simulation.rewards import reward_text
 
-Integers = NDArray[np.int64]
 #: What was played until the start: an arm, or a reward (or its mean) that is no arm.
 StatusQuo = Reward | float | str | None
 #: What can be run: policies that see totals, and attributed baselines.
@@ -49,14 +48,6 @@ USUAL_MEASURES = ("regret", "ended_on_best", "switches")
 WORLD, POLICY, REPORTS, ORDER, PROBLEM = range(5)
 
 
-class DrawnProblem(NamedTuple):
-    """What a law may draw for a run: a problem with its horizon and its bucket."""
-
-    problem: Problem
-    horizon: int
-    bucket: int = 1
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Spec(ABC):
     """What all runs are specified by, on problems and in markets."""
@@ -65,6 +56,8 @@ class Spec(ABC):
     measures: tuple[str, ...] = USUAL_MEASURES
     problem_name: str = ""
     policy_name: str = ""
+    #: The rounds, or buckets, after which regret is kept.
+    checkpoints: tuple[int, ...] = ()
 
     @functools.cached_property
     def digest(self) -> str:
@@ -88,11 +81,6 @@ class Spec(ABC):
     @abstractmethod
     def run(self, number: int) -> Any:
         """One run: it depends on this specification and its number, and on nothing else."""
-
-    @property
-    @abstractmethod
-    def checkpoint_rounds(self) -> Integers:
-        """The rounds, or buckets, after which regret is kept."""
 
     @property
     @abstractmethod
@@ -131,8 +119,7 @@ class RunSpec(Spec):
 
     Args:
         problem: What is played; or as text, "package.module:function", a function of a generator
-            that draws another problem for every run, or a `DrawnProblem`, whose horizon and
-            bucket are then those of the run.
+            that draws another problem for every run.
         policy: What decides. What its spec leaves out is filled in with what is true of the
             problem.
         horizon: The number of rounds.
@@ -164,7 +151,6 @@ class RunSpec(Spec):
     horizon: int
     _: KW_ONLY
     reports: Reports = field(default_factory=Reports)
-    checkpoints: tuple[int, ...] = ()
     order: Order = "listed"
     status_quo: StatusQuo = None
     history: int = 0
@@ -322,8 +308,9 @@ class RunSpec(Spec):
             seeds = self.seeds(number, WORLD)
             blocks = run_attributed(problem, policy, self.horizon, seed_sequence=seeds)
             return Run(problem, *blocks, spec=self, number=number)
-        world = problem.start(rng=self._rng(number, WORLD), status_quo=status_quo, at=-self.history)
-        own = self._rng(number, POLICY) if policy.random else None
+        rng = default_rng(self.seeds(number, WORLD))
+        world = problem.start(rng=rng, status_quo=status_quo, at=-self.history)
+        own = default_rng(self.seeds(number, POLICY)) if policy.random else None
         playing = policy.fresh(rng=own)
         if self.history:  # in segments of a bucket
             part = self.reports.bucket if self.reports.bucket > 1 else self.history
@@ -333,7 +320,8 @@ class RunSpec(Spec):
             playing = policy.fresh(rng=own, history=before)
         loop = Loop(world, playing, self.reports.bucket)
         if self.reports.late:
-            loop = LateLoop(world, playing, self.reports, self._rng(number, REPORTS))
+            rng = default_rng(self.seeds(number, REPORTS))
+            loop = LateLoop(world, playing, self.reports, rng)
         plays = loop.play(self.horizon)
         if until is not None:
             plays += loop.play(until)
@@ -374,14 +362,6 @@ class RunSpec(Spec):
         if isinstance(policy, AttributedPolicy):
             policy.check(problem)
 
-    def _rng(self, number: int, stream: int) -> np.random.Generator:
-        return np.random.default_rng(self.seeds(number, stream))
-
-    @functools.cached_property
-    def checkpoint_rounds(self) -> Integers:
-        """The rounds at which regret is kept."""
-        return np.array(self.checkpoints, dtype=np.int64)
-
     # What a run meets.
 
     def instantiate(self, number: int) -> tuple[Problem, AnyPolicy, StatusQuo]:
@@ -389,7 +369,7 @@ class RunSpec(Spec):
         problem, policy = self.prepared
         if self.order == "listed":
             return problem, policy, self.status_quo
-        order = self._rng(number, ORDER).permutation(problem.n_arms).tolist()
+        order = default_rng(self.seeds(number, ORDER)).permutation(problem.n_arms).tolist()
         problem, status_quo = problem.permuted(order), self.status_quo
         if _is_arm(status_quo):
             status_quo = order.index(status_quo)
@@ -411,12 +391,8 @@ class RunSpec(Spec):
         """
         if isinstance(self.problem, Problem):
             return self
-        found = LAWS.find(self.problem)(self._rng(number, PROBLEM))
-        if isinstance(found, Problem):
-            return dataclasses.replace(self, problem=found, problem_name="")
-        more: dict[str, Any] = {"reports": Reports(found.bucket), "checkpoints": ()}
-        more |= {"problem": found.problem, "horizon": found.horizon, "problem_name": ""}
-        return dataclasses.replace(self, **more)
+        found = LAWS.find(self.problem)(default_rng(self.seeds(number, PROBLEM)))
+        return dataclasses.replace(self, problem=found, problem_name="")
 
     def _spec_for(self, problem: Problem, status_quo: Any) -> PolicySpec:
         if self.policy.policy is not None:

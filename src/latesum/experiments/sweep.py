@@ -273,7 +273,7 @@ def _spec(
     """A policy on a problem, with what that says it is given where it takes it and has no own."""
     measures = tuple(dict.fromkeys([*USUAL_MEASURES, *experiment.measures]))
     if isinstance(problem, Market):  # it has a horizon, a history and reports of its own
-        return MarketRunSpec.compared(problem, str(policy), seed=experiment.seed, measures=measures)
+        return MarketRunSpec(problem, str(policy), seed=experiment.seed, measures=measures)
     if policy.name in OWN:
         raise InvalidInput(f"{policy.name} plays in markets only; name its problems.")
     if given and policy.sees == "totals":

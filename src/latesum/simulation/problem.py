@@ -39,10 +39,7 @@ class Problem:
         if len(arms) < 2:
             raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
         rewards = [as_reward(arm) for arm in arms]
-        self._set_arms(rewards, parse_each(delay, len(rewards)))
-
-    def _set_arms(self, rewards: Sequence[Reward], delays: Sequence[Delay]) -> None:
-        self.arms, self.delays = tuple(rewards), tuple(delays)
+        self.arms, self.delays = tuple(rewards), tuple(parse_each(delay, len(rewards)))
         #: The number of arms (the paper's K).
         self.n_arms = len(self.arms)
         #: The mean reward of each arm (the paper's mu_j).
@@ -68,10 +65,6 @@ class Problem:
         """How far each arm's mean is below the best after `rounds` rounds."""
         return self.gaps
 
-    def is_best(self, arm: int, rounds: int) -> bool:
-        """Whether no arm is better in the last of `rounds` rounds."""
-        return self.gaps_at(max(rounds - 1, 0))[arm] == 0
-
     def permuted(self, order: Sequence[int]) -> Problem:
         """The same arms and delays in another order: arm `j` is now arm `order[j]` of this.
 
@@ -85,7 +78,7 @@ class Problem:
                 f"an order names each of the arms 0 to {self.n_arms - 1} once, and {arms} does not."
             )
         result = copy.copy(self)
-        result._set_arms([self.arms[arm] for arm in arms], [self.delays[arm] for arm in arms])
+        Problem.__init__(result, [self.arms[j] for j in arms], [self.delays[j] for j in arms])
         return result
 
     def lost_by(self, arm: int, rounds: Integers) -> Floats:

@@ -6,7 +6,7 @@ The engine of `latesum.experiments` makes, keeps and resumes these runs as it do
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, whole_number
 from latesum._plugins import read_call
 from latesum.experiments.markets.players import Player, SwitchbackPlayer, player
-from latesum.experiments.run import measures_of, register_measure
+from latesum.experiments.run import MEASURES, measures_of, register_measure
 from latesum.experiments.spec import POLICY, USUAL_MEASURES, WORLD, Spec
 from latesum.simulation.market import Market, MarketWorld
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 #: What is kept of a run in a market.
 MARKET_MEASURES = (*USUAL_MEASURES, "lost", "lost_by_split", "within", "intervals", "named")
@@ -55,37 +54,20 @@ class MarketRunSpec(Spec):
     measures: tuple[str, ...] = MARKET_MEASURES
 
     def __post_init__(self) -> None:
-        whole_number(self.seed, "the seed")
-        measures_of(self.measures)
-        object.__setattr__(self, "problem_name", self.problem_name or str(self.market))
-        object.__setattr__(self, "policy_name", self.policy_name or self.policy)
-
-    @classmethod
-    def compared(
-        cls, market: Market, policy: object, *, measures: Sequence[str] = (), **named: Any
-    ) -> MarketRunSpec:
-        """A specification that keeps what every comparison keeps, and some measures more.
-
-        >>> MarketRunSpec.compared(Market(buckets=14), "flow").measures
-        ('regret', 'ended_on_best', 'switches')
-        """
-        if not isinstance(policy, str):
+        if not isinstance(self.policy, str):
             raise InvalidInput(
                 'in a market a policy is built for each run: give it as text, such as "flow" '
                 'or "switchback".'
             )
-        kept = tuple(dict.fromkeys([*USUAL_MEASURES, *measures]))
-        return cls(market, policy, measures=kept, **named)
-
-    @property
-    def horizon(self) -> int:
-        """The buckets of a run."""
-        return self.market.buckets
-
-    @property
-    def checkpoint_rounds(self) -> Integers:
-        """The buckets after which regret is kept: all."""
-        return np.arange(1, self.horizon + 1)
+        whole_number(self.seed, "the seed")
+        measures_of(self.measures)
+        settled = {
+            "problem_name": self.problem_name or str(self.market),
+            "policy_name": self.policy_name or self.policy,
+            "checkpoints": tuple(range(1, self.market.buckets + 1)),
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
 
     def to_json(self) -> dict[str, Any]:
         law = self.market.plain()
@@ -96,7 +78,7 @@ class MarketRunSpec(Spec):
 
     @property
     def fields(self) -> dict[str, Any]:
-        return {**self.market.plain(), "horizon": self.horizon, "seed": self.seed}
+        return {**self.market.plain(), "horizon": self.market.buckets, "seed": self.seed}
 
     @property
     def policy_fields(self) -> tuple[str, Mapping[str, Any]]:
@@ -106,7 +88,7 @@ class MarketRunSpec(Spec):
     def about(self) -> dict[str, Any]:
         return {
             "problem": repr(self.market),
-            "horizon": self.horizon,
+            "horizon": self.market.buckets,
             "unit": "buckets",
             "seed": self.seed,
         }
@@ -128,12 +110,7 @@ class MarketRunSpec(Spec):
 
 
 class MarketRun:
-    """What happened in one run in a market.
-
-    Args:
-        world: The market after its last bucket.
-        playing: What decided.
-    """
+    """What happened in one run in a market, which is over, with what decided in it."""
 
     def __init__(self, world: MarketWorld, playing: Player) -> None:
         self.world, self.playing = world, playing
@@ -150,7 +127,6 @@ class MarketRun:
         sold = np.take_along_axis(self._means, self._shown[:, :, None], axis=2).sum(axis=(1, 2))
         #: The mean sales that were lost after each bucket, from none, and all of them.
         self._missed = np.append(0.0, np.cumsum(could - sold))
-        self.missed_sales = float(self._missed[-1])
         #: Their share in the sales of the best option, and what it is by an equal split.
         self.lost = float(1 - sold.sum() / could.sum())
         self.lost_by_split = float(1 - self._means.mean(axis=2).sum() / could.sum())
@@ -167,7 +143,7 @@ class MarketRun:
 
     def regret(self, at: Any = None) -> Any:
         """The mean sales that were lost after some buckets."""
-        return self.missed_sales if at is None else self._missed[np.asarray(at)]
+        return self._missed[self.horizon if at is None else np.asarray(at)]
 
     def falls_short(self, option: int) -> float:
         """By how much an option is worse than the best, as a share."""
@@ -180,22 +156,10 @@ class MarketRun:
         return float((np.diff(self._shown, axis=0) != 0).sum() / self.world.law.regions)
 
 
-@register_measure("lost")
-def lost(run: MarketRun) -> float:
-    """The share of the best option's sales that was lost."""
-    return run.lost
-
-
-@register_measure("lost_by_split")
-def lost_by_split(run: MarketRun) -> float:
-    """The same of an equal split."""
-    return run.lost_by_split
-
-
-@register_measure("within")
-def within(run: MarketRun) -> float:
-    """By how much the option that it ends on is worse than the best."""
-    return run.falls_short(run.answer)
+MEASURES.add("lost", lambda run: run.lost)
+MEASURES.add("lost_by_split", lambda run: run.lost_by_split)
+# By how much the option that it ends on is worse than the best.
+MEASURES.add("within", lambda run: run.falls_short(run.answer))
 
 
 @register_measure("intervals")

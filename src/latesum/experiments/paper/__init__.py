@@ -9,17 +9,16 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Unpack
 
 from latesum._checks import known_name
-from latesum.experiments.engine import RunOptions, missing_chunks, run
+from latesum.experiments.engine import RunOptions
 from latesum.experiments.results import Results
 from latesum.experiments.runners import OnDask
-from latesum.experiments.store import RunStore
-from latesum.experiments.sweep import Experiment, expand, parse, run_sweep
+from latesum.experiments.sweep import Experiment, parse, run_sweep
 
 #: The figures, by the paper's numbers, in its order.
 FIGURES = ("3a", "3b", "5", "6a", "6b")
@@ -78,33 +77,33 @@ def run_paper(
     another seed, has tables and a report in a folder of its own within `folder`. Where and how runs
     are made is said as in `latesum.experiments.engine.run`.
     """
-    started = time.perf_counter()
-    asked = {figure: experiment(figure) for figure in figures}
-    for figure, each in asked.items():
-        runs = replications or (min(each.replications, _QUICK_REPLICATIONS) if quick else None)
-        each = each if runs is None else each.with_replications(runs)
-        asked[figure] = each if seed is None else each.model_copy(update={"seed": seed})
+    started, announce, runner = time.perf_counter(), how.get("announce"), how.get("runner")
     named = [f"{replications}-runs"] if replications is not None else ["quick"] if quick else []
     within = "-".join(named if seed is None else [*named, f"seed-{seed}"])
-    specs, counts, store = [], [], RunStore(folder)
-    for figure, each in asked.items():
-        for spec, count in zip(*expand(each), strict=True):
-            specs.append(replace(spec, problem_name=f"{figure}: {spec.problem_name}"))
-            counts.append(count)
-    chunks = missing_chunks(specs, counts, store, again=how.pop("again", False))
-    made = sum(end - first for _, first, end in chunks)
-    how["store"] = store
-    run(specs, counts, what="the paper", **how)
-    workers, runner = how.get("workers", 1), how.get("runner")
+    counts: list[tuple[int, int]] = []
+
+    def counted(missing: int, runs: int) -> None:
+        counts.append((missing, runs))
+        if announce is not None:
+            announce(missing, runs)
+
+    how["announce"] = counted
+    results = {}
+    for figure in figures:
+        asked = experiment(figure)
+        if replications or quick:
+            quickly = min(asked.replications, _QUICK_REPLICATIONS)
+            asked = asked.with_replications(replications or quickly)
+        if seed is not None:
+            asked = asked.model_copy(update={"seed": seed})
+        results[figure] = run_sweep(asked, folder, tables=str(Path(within, figure)), **how)
+    made = sum(missing for missing, _ in counts)
     return PaperRun(
-        {
-            figure: run_sweep(each, folder, tables=str(Path(within, figure)))
-            for figure, each in asked.items()
-        },
+        results,
         Path(folder, within),
         time.perf_counter() - started,
         made,
-        sum(counts) - made,
-        "a Dask cluster" if isinstance(runner, OnDask) else f"{workers} process(es)",
+        sum(runs for _, runs in counts) - made,
+        "a Dask cluster" if isinstance(runner, OnDask) else f"{how.get('workers', 1)} process(es)",
         quick,
     )
