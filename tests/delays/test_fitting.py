@@ -120,29 +120,28 @@ def test_the_tail_is_warned_of():
 
 
 @pytest.mark.parametrize(
-    ("source", "options", "says"),
+    ("source", "says"),
     [
-        ({"lag": [1, 2]}, {}, "no column 'delay'; it has: lag"),
-        ({"delay": [1, -2]}, {}, "row 2"),
-        ({"delay": [1.0, 2.0, 3.0, 3.0], "censored": [0, 0, 1, 1]}, {}, "no data supports a tail"),
-        ({"from": [0, 1], "to": [1, None], "count": [3, 7]}, {}, "no data supports a tail"),
-        ({"from": [0, 2], "to": [1, 3], "count": [3, 7]}, {}, "must follow each other"),
-        ({"bucket": [1, 2], "total": [3, 4]}, {}, "has no column 'delay'"),
-        ({"bucket": [1, 2], "as_of": [0, 2], "total": [3, 4]}, {}, "at least 3 different buckets"),
+        ({"lag": [1, 2]}, "no column 'delay'; it has: lag"),
+        ({"delay": [1, -2]}, "row 2"),
+        ({"delay": [1.0, 2.0, 3.0, 3.0], "censored": [0, 0, 1, 1]}, "no data supports a tail"),
+        ({"from": [0, 1], "to": [1, None], "count": [3, 7]}, "no data supports a tail"),
+        ({"from": [0, 2], "to": [1, 3], "count": [3, 7]}, "must follow each other"),
+        ({"bucket": [1, 2], "total": [3, 4]}, "has no column 'delay'"),
+        ({"bucket": [1, 2], "as_of": [0, 2], "total": [3, 4]}, "at least 3 different buckets"),
         ({"bucket": [1, 1, 2, 2, 3, 3, 4], "as_of": [1, 2, 2, 3, 3, 4, 4],
-          "total": [60, 90, 61, 92, 59, 88, 60]}, {}, "still grow at an age of 1 bucket"),
-        ({"bucket": [1, 1, 2, 3], "as_of": [1, 1, 2, 3], "total": [60, 61, 60, 60]}, {},
+          "total": [60, 90, 61, 92, 59, 88, 60]}, "still grow at an age of 1 bucket"),
+        ({"bucket": [1, 1, 2, 3], "as_of": [1, 1, 2, 3], "total": [60, 61, 60, 60]},
          "rows 1 and 2 give different totals"),
-        ({"bucket": [1, 1, 2, 3], "as_of": [1, 2, 2, 3], "total": [60, 61, 60, 60]}, {},
+        ({"bucket": [1, 1, 2, 3], "as_of": [1, 2, 2, 3], "total": [60, 61, 60, 60]},
          "fewer than 3 buckets have a total"),
-        ({"delay": []}, {}, "no rows"),
-        ("no-such-file.csv", {}, "there is no file"),
-        ([1, 2, 3], {"level": 2}, "between 0 and 1"),
+        ({"delay": []}, "no rows"),
+        ("no-such-file.csv", "there is no file"),
     ],
 )  # fmt: skip
-def test_nonsense_is_refused(source, options, says):
+def test_nonsense_is_refused(source, says):
     with pytest.raises(InvalidInput, match=says):
-        delays.fit(source, **options)
+        delays.fit(source)
 
 
 def test_the_pace_of_a_tail_counts_the_time_of_those_that_go_on():

@@ -1,4 +1,4 @@
-"""Delays of one's own: registered, or brought by an installed package, and checked."""
+"""Delays of one's own: found by their path, or brought by an installed package, and checked."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _Sure(delays.Delay):
 
     @property
     def text(self):
-        return "never_registered()" if self.breach == "text" else f"sure({self.breach!r})"
+        return "not_there()" if self.breach == "text" else f"{__name__}:_Sure({self.breach!r})"
 
     @property
     def bound(self):
@@ -96,23 +96,21 @@ class _Sure(delays.Delay):
 
 
 @pytest.fixture
-def sure(monkeypatch):
-    """The delay above, registered for one test."""
+def found(monkeypatch):
+    """What is found by its path is known in one test only."""
     monkeypatch.setattr(DELAYS, "_known", dict(DELAYS._known))
-    delays.register("sure", _Sure)
-    return _Sure
 
 
-def test_a_registered_delay_is_read_and_conforms(sure):
-    assert delays.parse("sure().clipped(2)").mean == 2
-    assert "sure" in delays.available()
-    delays.check(sure())
+@pytest.mark.usefixtures("found")
+def test_a_delay_is_read_by_its_path_and_conforms():
+    assert delays.parse(f"{_Sure().text}.clipped(2)").mean == 2
+    delays.check(_Sure())
 
 
 @pytest.mark.parametrize(
     ("breach", "sentence"),
     [
-        ("text", "there is no delay 'never_registered'"),
+        ("text", "there is no delay 'not_there'"),
         ("bound", "survival must be 0 from the bound 2 on"),
         ("survival", "survival must be 1 for negative numbers"),
         ("type", "whole numbers"),
@@ -121,28 +119,17 @@ def test_a_registered_delay_is_read_and_conforms(sure):
         ("beyond", "draw_beyond"),
     ],
 )
-def test_a_delay_that_contradicts_itself_is_found(sure, breach, sentence):
+@pytest.mark.usefixtures("found")
+def test_a_delay_that_contradicts_itself_is_found(breach, sentence):
     with pytest.raises(NotConforming, match=sentence):
-        delays.check(sure(breach))
+        delays.check(_Sure(breach))
 
 
-def test_taken_names_are_refused(sure):
-    delays.register("sure", sure)  # the same again, as a notebook's cell that runs twice
-    with pytest.raises(InvalidInput, match="there is a delay 'sure' already"):
-        delays.register("sure", lambda: delays.constant(3))
-    with pytest.raises(InvalidInput, match="there is a delay 'uniform' already"):
-        delays.register("uniform", sure)
-    with pytest.raises(InvalidInput, match="needs a name such as"):
-        delays.register("not a name", sure)
+def test_what_makes_no_delay_is_refused():
+    with pytest.raises(InvalidInput, match="makes -3, which is not a delay"):
+        delays.parse("mixture((1, operator:neg(3)))")
     with pytest.raises(InvalidInput, match="cannot be called"):
-        delays.register("number", 3)
-
-
-def test_what_makes_no_delay_is_refused(monkeypatch):
-    monkeypatch.setattr(DELAYS, "_known", dict(DELAYS._known))
-    delays.register("number", lambda: 3)
-    with pytest.raises(InvalidInput, match="makes 3, which is not a delay"):
-        delays.parse("mixture((1, number()))")
+        delays.parse("math:pi()")
 
 
 class _Slow(delays.Delay):
@@ -192,9 +179,9 @@ def test_results_of_a_delay_with_the_text_of_a_family_are_not_kept_under_that_te
         delays.check(_Slow(0, 9))
 
 
-def test_a_delay_whose_text_only_this_process_can_read_is_compared(sure):
-    problem = Problem([0.2, 0.8], sure("text"))
-    with pytest.raises(InvalidInput, match="there is no delay 'never_registered'"):
+def test_a_delay_whose_text_cannot_be_read_is_compared():
+    problem = Problem([0.2, 0.8], _Sure("text"))
+    with pytest.raises(InvalidInput, match="there is no delay 'not_there'"):
         delays.parse(problem.delay.text)
     found = compare(problem, {"ODAAF": "odaaf"}, 1_000, replications=1, seed=1)
     assert found["ODAAF"].regrets.shape[0] == 1

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
+from latesum.delays.curves import Uncertain
+from latesum.experiments.stats import mean_of, quantile_of, share_of
 from latesum.planning import plan
 from latesum.planning.planner import read_inputs
 from latesum.planning.runs import PERCENTILE, PlanRow, simulate

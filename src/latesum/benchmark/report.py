@@ -25,7 +25,8 @@ from latesum.benchmark.entries import Entry
 from latesum.benchmark.page import page
 from latesum.benchmark.running import Outcome, rerun
 from latesum.benchmark.suites import suite
-from latesum.experiments.stats import Uncertain, rate_upper_limit, standard_error
+from latesum.delays.curves import Uncertain
+from latesum.experiments.stats import rate_upper_limit, standard_error
 from latesum.experiments.store import atomic_write
 
 Floats = NDArray[np.float64]

@@ -25,7 +25,7 @@ from latesum.delays.families import (
     truncated_normal,
     uniform,
 )
-from latesum.delays.parsing import available, parse, register
+from latesum.delays.parsing import available, parse
 
 if _TYPE_CHECKING:
     from latesum.delays.fitting import FittedDelay, fit
@@ -45,7 +45,6 @@ __all__ = [
     "pareto",
     "parse",
     "poisson",
-    "register",
     "tabulated",
     "truncated_normal",
     "uniform",

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+
+class Uncertain(NamedTuple):
+    """An estimate and its 95% confidence limits."""
+
+    value: float
+    low: float
+    high: float
+
 
 #: Points per bucket of a curve from averages: both ends and the middle.
 POINTS = 3

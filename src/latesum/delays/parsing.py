@@ -1,7 +1,7 @@
 """Delays by name: the registry of families, and reading a delay from text.
 
 Files and the command line write a delay as the call that makes it. The names in such a text are
-those of this registry: latesum's own families, registered ones, and those of installed packages.
+those of this registry: latesum's own families, and those of installed packages.
 """
 
 from __future__ import annotations
@@ -32,22 +32,6 @@ def law(function: _Function) -> _Function:
     """Register one of latesum's own families, under the function's name."""
     DELAYS.add(function.__name__, function)
     return function
-
-
-def register(name: str, function: Law) -> None:
-    """Make a delay of your own known by a name, to `parse` and so to files and the command line.
-
-    A registration lasts as long as the process. A package makes its delays known to every process
-    by an entry point of the group "latesum.delays". `function` makes the delay from the arguments
-    in a text.
-
-    >>> register("doubled", lambda mean: parse(f"mixture((1, poisson({2 * mean})))"))
-    >>> parse("doubled(3)").mean
-    6.0
-    """
-    if not (isinstance(name, str) and name.isidentifier()) or name in _METHODS:
-        raise InvalidInput(f"a delay needs a name such as 'my_delay', not {name!r}.")
-    DELAYS.add(name, function)
 
 
 def available() -> list[str]:

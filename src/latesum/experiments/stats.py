@@ -6,23 +6,14 @@ One run has no standard error: it is NaN here, and printed as "–". All limits 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from latesum.delays.curves import Floats, Uncertain
 
 #: The 97.5% quantile of the normal law.
 Z = 1.959964
-
-
-class Uncertain(NamedTuple):
-    """A number and 95% confidence limits for what endless simulation would give."""
-
-    value: float
-    low: float
-    high: float
 
 
 def variance(values: Floats) -> Any:

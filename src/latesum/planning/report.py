@@ -16,8 +16,8 @@ from latesum import _render
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum._render import WIDTH, TextTable, new_table
+from latesum.delays.curves import Uncertain
 from latesum.delays.lateness import as_time, unit_hours
-from latesum.experiments.stats import Uncertain
 from latesum.planning.market import MarketInputs
 from latesum.planning.runs import PERCENTILE, PlanInputs, PlanRow
 from latesum.policies import Policy, PolicySpec

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._render import plain
+from latesum.delays.curves import Uncertain
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.one_stream import Switchback
 from latesum.experiments.markets.players import SwitchbackPlayer
 from latesum.experiments.markets.spec import MarketRun, MarketRunSpec
 from latesum.experiments.run import Run, ends_right, on_good, settled_after
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of, standard_error
+from latesum.experiments.stats import mean_of, quantile_of, share_of, standard_error
 from latesum.experiments.store import Rows
 from latesum.planning.market import MarketInputs
 from latesum.planning.stream import Candidate, StreamInputs

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from latesum._checks import InvalidInput, known_name
+from latesum._checks import InvalidInput
 from latesum.delays.fitting.chain_ladder import fit_triangle
 from latesum.delays.fitting.data import Columns, Source, read_columns
 from latesum.delays.fitting.histogram import fit_histogram
 from latesum.delays.fitting.kaplan_meier import fit_single
-from latesum.delays.fitting.result import FittedDelay, Limited, finish
+from latesum.delays.fitting.result import FittedDelay, finish
 from latesum.files import FileForm
 
-__all__ = ["FittedDelay", "Limited", "fit"]
+__all__ = ["FittedDelay", "fit"]
 
 
 def fit(
     source: Source,
     *,
-    kind: Literal["single", "histogram", "triangle"] | None = None,
     unit: str | None = None,
-    level: float = 0.95,
-    seed: int = 0,
     form: FileForm | None = None,
 ) -> FittedDelay:
     """How late rewards come, estimated from whichever data there are.
 
-    What the data hold is seen by their columns, or said with `kind`:
+    What the data hold is seen by their columns:
 
-    - "single": `delay`, and `censored` (true where only "longer than this" is known: the reward is
-      certain to come and has not come yet); Kaplan-Meier.
-    - "histogram": `from`, `to`, `count`; an empty last `to` is an open bin.
-    - "triangle": `bucket`, `as_of`, `total`: what was known at the end of bucket `as_of` of the
+    - Single delays: `delay`, and `censored` (true where only "longer than this" is known: the
+      reward is certain to come and has not come yet); Kaplan-Meier.
+    - A histogram: `from`, `to`, `count`; an empty last `to` is an open bin.
+    - A triangle: `bucket`, `as_of`, `total`: what was known at the end of bucket `as_of` of the
       rewards of decisions in `bucket`. Numbers or dates.
 
     Args:
         source: A CSV, Excel or Parquet file, a mapping of columns, or a list of delays.
         unit: The name of the time unit, for tables; buckets that are dates have theirs.
-        seed: For limits that are drawn; the same seed gives the same limits.
         form: How a file is written, where that cannot be seen.
 
     >>> fitted = fit({"delay": [1, 3, 4, 8, 9, 9], "censored": [0, 0, 0, 0, 0, 1]})
@@ -49,26 +45,25 @@ def fit(
     columns = read_columns(source, form)
     if columns.is_empty:
         raise InvalidInput(f"{columns.where} has no rows.")
-    if kind is None and "as_of" in columns:
+    if "as_of" in columns:
         kind = "triangle"
-    seen = kind or ("histogram" if "count" in columns else "single")
-    known_name(seen, ("single", "histogram", "triangle"), "kind of delay data")
-    if seen == "single":
+        (buckets, dates), (as_of, _) = columns.times("bucket"), columns.times("as_of")
+        estimated, width = fit_triangle(buckets, as_of, columns.numbers("total"))
+        unit = _bucket_unit(width, unit) if dates else unit or "bucket"
+    elif "count" in columns:
+        kind = "histogram"
+        starts, ends = columns.numbers("from", at_least=0), _open_ends(columns)
+        estimated = fit_histogram(starts, ends, columns.numbers("count", at_least=0))
+    else:
+        kind = "single"
         delays = columns.numbers("delay", at_least=0)
         censored = np.zeros(len(delays), dtype=bool)
         if "censored" in columns:
             censored = columns.truths("censored")
         estimated = fit_single(delays, censored)
-    elif seen == "histogram":
-        starts, ends = columns.numbers("from", at_least=0), _open_ends(columns)
-        estimated = fit_histogram(starts, ends, columns.numbers("count", at_least=0))
-    else:
-        (buckets, dates), (as_of, _) = columns.times("bucket"), columns.times("as_of")
-        estimated, width = fit_triangle(buckets, as_of, columns.numbers("total"))
-        unit = _bucket_unit(width, unit) if dates else unit or "bucket"
     if columns.note is not None:
         estimated = estimated._replace(warnings=[*estimated.warnings, columns.note])
-    return finish(estimated, seen, unit or "time unit", level, seed)
+    return finish(estimated, kind, unit or "time unit")
 
 
 def _open_ends(columns: Columns) -> Any:

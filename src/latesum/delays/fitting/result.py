@@ -14,13 +14,15 @@ from latesum._extras import figure_class, save
 from latesum._render import TextTable, new_table
 from latesum.delays.base import Delay
 from latesum.delays.composite import from_curve
-from latesum.delays.curves import Curve, Floats
+from latesum.delays.curves import Curve, Floats, Uncertain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 RESAMPLES = 400
+#: The shares of what is resampled below the confidence limits.
+_BELOW, _ABOVE = (1 - 0.95) / 2, (1 + 0.95) / 2
 #: Another curve that the data allow widens the limits by this share of its distance: it is further
 #: from the estimate than the truth is.
 _OTHER_SHARE = 0.25
@@ -31,14 +33,6 @@ _WIDENED = 1.1
 MAX_UNSEEN = 0.2
 #: A smaller share than this needs no warning.
 _NEGLIGIBLE = 1e-4
-
-
-class Limited(NamedTuple):
-    """An estimate and the confidence limits around it."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Estimated(NamedTuple):
@@ -84,10 +78,9 @@ class FittedDelay:
     unit: str
     basis: str
     observations: int
-    level: float
-    mean: Limited
-    variance: Limited
-    quantiles: dict[float, Limited]
+    mean: Uncertain
+    variance: Uncertain
+    quantiles: dict[float, Uncertain]
     largest_seen: float
     restricted_mean: float
     observed_until: float
@@ -127,7 +120,7 @@ class FittedDelay:
             axes.axvline(self.observed_until, color="black", linestyle=":", label="the data end")
         axes.set(xlim=(0, None), ylim=(0, 1.02), ylabel="share that has arrived")
         axes.set_xlabel(f"delay in {plural(self.unit)}")
-        axes.set_title(f"{self.basis}, {self.level:.0%} limits", fontsize=9)
+        axes.set_title(f"{self.basis}, 95% limits", fontsize=9)
         axes.grid(True, alpha=0.3)
         axes.legend(fontsize=8)
         return save(figure, path)
@@ -148,7 +141,7 @@ class FittedDelay:
     def table(self) -> TextTable:
         """The estimates with their limits, as a table."""
         title = f"Delays from {self.basis}, in {plural(self.unit)}"
-        table = new_table(title, ["", "estimate", f"{self.level:.0%} limits"])
+        table = new_table(title, ["", "estimate", "95% limits"])
         rows = {"mean": self.mean, "variance": self.variance}
         rows |= {f"{share:.0%} arrive within": row for share, row in self.quantiles.items()}
         for name, row in rows.items():
@@ -161,53 +154,50 @@ class FittedDelay:
         return "\n".join([str(self.table()), *(f"Warning: {each}" for each in self.warnings)])
 
 
-def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) -> FittedDelay:
+def finish(estimated: Estimated, kind: str, unit: str) -> FittedDelay:
     """Limits by resampling: on a logarithmic scale for mean and variance, which are skew."""
     from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 
-    if not 0 < level < 1:
-        raise InvalidInput(f"the confidence level must be between 0 and 1, not {level!r}.")
     curve, degrees, other = estimated.curve, estimated.degrees, estimated.other or estimated.curve
     tail_warning = _check_tail(curve, unit)
-    drawn = estimated.resample(np.random.default_rng(seed), RESAMPLES)
+    drawn = estimated.resample(np.random.default_rng(0), RESAMPLES)
     grid = np.linspace(0.0, max(float(curve.quantile(0.999)), float(curve.times[-1])), 120)
-    below, above = (1 - level) / 2, (1 + level) / 2
-    low, high = np.quantile(drawn.survival(grid), [below, above], axis=0)
-    normal = float(ndtri(above))
-    wider = 1.0 if degrees is None else _WIDENED * float(stdtrit(degrees, above)) / normal
+    low, high = np.quantile(drawn.survival(grid), [_BELOW, _ABOVE], axis=0)
+    wider = 1.0
+    if degrees is not None:
+        wider = _WIDENED * float(stdtrit(degrees, _ABOVE)) / float(ndtri(_ABOVE))
 
     mean, variance = float(curve.mean), float(curve.variance)
     if degrees is None:
-        low_mean, high_mean = _log_limits(mean, drawn.mean, level, normal)
+        low_mean, high_mean = _log_limits(mean, drawn.mean)
     else:  # an unseen tail makes the upper limit further off than the lower one
-        low_mean, middle, high_mean = map(float, np.quantile(drawn.mean, [below, 0.5, above]))
+        low_mean, middle, high_mean = map(float, np.quantile(drawn.mean, [_BELOW, 0.5, _ABOVE]))
         if mean > 0 and low_mean > 0:
             low_mean, high_mean = (mean * (end / middle) ** wider for end in (low_mean, high_mean))
         else:
             low_mean, high_mean = min(low_mean, mean), max(high_mean, mean)
     apart = _OTHER_SHARE * abs(float(other.mean) - mean)
-    limited_mean = Limited(mean, max(low_mean - apart, 0.0), high_mean + apart)
+    limited_mean = Uncertain(mean, max(low_mean - apart, 0.0), high_mean + apart)
     quantiles = {}
-    exact = _exact_limits(curve, estimated.numbers, level)
+    exact = _exact_limits(curve, estimated.numbers)
     for share in QUANTILES:
         value = float(curve.quantile(share))
         apart = _OTHER_SHARE * abs(float(other.quantile(share)) - value)
         lowest, highest = exact[share]
         if lowest is None:
-            lowest = float(np.quantile(drawn.quantile(share), below))
+            lowest = float(np.quantile(drawn.quantile(share), _BELOW))
         if highest is None:
-            highest = float(np.quantile(drawn.quantile(share), above))
+            highest = float(np.quantile(drawn.quantile(share), _ABOVE))
         lowest = value - (wider * max(value - lowest, 0.0) + apart)
         highest = value + (wider * max(highest - value, 0.0) + apart)
-        quantiles[share] = Limited(value, max(lowest, 0.0), highest)
+        quantiles[share] = Uncertain(value, max(lowest, 0.0), highest)
     return FittedDelay(
         kind=kind,
         unit=unit,
         basis=estimated.basis,
         observations=estimated.observations,
-        level=level,
         mean=limited_mean,
-        variance=Limited(variance, *_log_limits(variance, drawn.variance, level, normal)),
+        variance=Uncertain(variance, *_log_limits(variance, drawn.variance)),
         quantiles=quantiles,
         largest_seen=curve.largest_seen,
         restricted_mean=float(curve.restricted_mean),
@@ -248,18 +238,20 @@ def _check_tail(curve: Curve, unit: str) -> list[str]:
     ]
 
 
-def _log_limits(value: float, drawn: Floats, level: float, normal: float) -> tuple[float, float]:
+def _log_limits(value: float, drawn: Floats) -> tuple[float, float]:
     """Limits around the estimate, from what was resampled."""
+    from scipy.special import ndtri
+
     positive = drawn[drawn > 0]
     if value <= 0 or len(positive) < len(drawn) / 2:
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(drawn, [_BELOW, _ABOVE])
         return min(float(low), value), max(float(high), value)
-    factor = float(np.exp(normal * np.log(positive).std(ddof=1)))
+    factor = float(np.exp(float(ndtri(_ABOVE)) * np.log(positive).std(ddof=1)))
     return value / factor, value * factor
 
 
 def _exact_limits(
-    curve: Curve, numbers: Floats | None, level: float
+    curve: Curve, numbers: Floats | None
 ) -> dict[float, tuple[float | None, float | None]]:
     """The limits of quantiles; None where the data end before that limit.
 
@@ -272,10 +264,9 @@ def _exact_limits(
 
     if numbers is None:
         return dict.fromkeys(QUANTILES, (None, None))
-    side = (1 - level) / 2
     count, rest = numbers * curve.surviving, numbers * (1 - curve.surviving)
-    low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, side), 0.0)
-    high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - side), 1.0)
+    low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, _BELOW), 0.0)
+    high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - _BELOW), 1.0)
     lower = Curve(curve.times, np.minimum.accumulate(low))
     upper = Curve(curve.times, np.maximum.accumulate(high[::-1])[::-1])
 
