@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,29 +21,10 @@ from latesum.simulation.market import Demand
 _LARGEST = 20
 
 
-def births(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Births per day in states of the USA, 1969 to 1988 (mosaicData/Birthdays)."""
-    return _window(_births(), rng, buckets, regions)
-
-
-def flights(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Departures per day from the airports of New York, 2013 (nycflights13/flights)."""
-    return _window(_flights(), rng, buckets, regions)
-
-
-def chicago(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Riders per day at stations in Chicago, 2001 to 2016 (modeldata/Chicago)."""
-    return _window(_chicago(), rng, buckets, regions)
-
-
-def bank_calls(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Calls per working day to a bank, 2003 (fpp3/bank_calls)."""
-    return _window(_bank_calls(), rng, buckets, regions)
-
-
-def deaths(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
-    """Deaths per day in Puerto Rico, 2015 to 2018 (dslabs/pr_death_counts)."""
-    return _window(_deaths(), rng, buckets, regions)
+def _drawn(load: Callable[[], Demand]) -> Callable[[np.random.Generator, int, int], Demand]:
+    """What draws a window of a series, which is loaded once."""
+    series = functools.cache(load)
+    return lambda rng, buckets, regions: _window(series(), rng, buckets, regions)
 
 
 def _window(series: Demand, rng: np.random.Generator, buckets: int, regions: int) -> Demand:
@@ -82,16 +64,18 @@ def _holidays(dates: Any) -> NDArray[np.bool_]:
     return np.asarray(found | after | fixed | ((month == 7) & (day == 4)))
 
 
-@functools.cache
-def _births() -> Demand:
+@_drawn
+def births() -> Demand:
+    """Births per day in states of the USA, 1969 to 1988 (mosaicData/Birthdays)."""
     data = _data("mosaicData", "Birthdays")
     table = data.pivot_table(index="date", columns="state", values="births", aggfunc="sum")
     largest = table.sum().sort_values(ascending=False).index[:_LARGEST]
     return Demand(table[largest].fillna(0).to_numpy(float), _holidays(table.index))
 
 
-@functools.cache
-def _flights() -> Demand:
+@_drawn
+def flights() -> Demand:
+    """Departures per day from the airports of New York, 2013 (nycflights13/flights)."""
     data = _data("nycflights13", "flights")
     keys = ["year", "month", "day"]
     table = data.pivot_table(index=keys, columns="origin", values="flight", aggfunc="count")
@@ -100,8 +84,9 @@ def _flights() -> Demand:
     return Demand(table.fillna(0).to_numpy(float), _holidays(dates))
 
 
-@functools.cache
-def _chicago() -> Demand:
+@_drawn
+def chicago() -> Demand:
+    """Riders per day at stations in Chicago, 2001 to 2016 (modeldata/Chicago)."""
     data = _data("modeldata", "Chicago")
     first = ["ridership"]
     stations = [name for name in data.columns[2:] if name[0].isupper()]
@@ -109,14 +94,16 @@ def _chicago() -> Demand:
     return Demand(data[first + stations].to_numpy(float), _holidays(data["date"]))
 
 
-@functools.cache
-def _bank_calls() -> Demand:
+@_drawn
+def bank_calls() -> Demand:
+    """Calls per working day to a bank, 2003 (fpp3/bank_calls)."""
     data = _data("fpp3", "bank_calls")
     table = data.groupby(data["DateTime"].str[:10])["Calls"].sum()
     return Demand(table.to_numpy(float)[:, None], _holidays(table.index))
 
 
-@functools.cache
-def _deaths() -> Demand:
+@_drawn
+def deaths() -> Demand:
+    """Deaths per day in Puerto Rico, 2015 to 2018 (dslabs/pr_death_counts)."""
     values = _data("dslabs", "pr_death_counts")["deaths"].to_numpy(float)
     return Demand(values[:, None], np.zeros(len(values), dtype=bool))

@@ -250,7 +250,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
             "for the problem 'an arm ran before': arm 2 cannot have run before",
         ),
         ("status_quo = 1", "status_quo = {arm = 1}", "problems.3..status_quo"),
-        ("status_quo = 1\n", "", "for the problem 'an arm ran before': a history needs status_quo"),
+        ("status_quo = 1\n", "", "problems.3.: a history needs status_quo"),
         ("history = 2000", "history = -1", "problems.3..history: .*greater than or equal to 0"),
         ('order = "drawn"', 'order = "random"', "order: .*'listed' or 'drawn'"),
         ("stuck(gap=0.05)", "stick", "measures: .*did you mean 'stuck'"),

@@ -112,12 +112,12 @@ def _core_1() -> Suite:
         for name, problem in _core_problems().items()
         for horizon in HORIZONS
     ]
-    drifting = [
-        Cell(f"{name}, drift", _drifting(to, horizon), horizon, Reports(horizon // 100))
-        for name, to in (("slow", (0.39, 0.33, 0.36)), ("best falls", (0.30, 0.33, 0.24)))
-        for horizon in HORIZONS
-    ]
-    return Suite("core-1", (*cells, *drifting), CORE_RUNS)
+    for name, to in (("slow", (0.39, 0.33, 0.36)), ("best falls", (0.30, 0.33, 0.24))):
+        for horizon in HORIZONS:
+            drift = Calendar(horizon // 100, drift_to=to, drift_over=horizon)
+            problem = FieldProblem([0.30, 0.33, 0.36], "geometric(50)", calendar=drift)
+            cells.append(Cell(f"{name}, drift", problem, horizon, Reports(horizon // 100)))
+    return Suite("core-1", tuple(cells), CORE_RUNS)
 
 
 def _core_problems() -> dict[str, Problem]:
@@ -166,11 +166,6 @@ def _core_problems() -> dict[str, Problem]:
         # Rounds that differ in their rate.
         "weekly pattern": FieldProblem(three, "geometric(50)", calendar=Calendar.weekly(100)),
     }
-
-
-def _drifting(to: tuple[float, ...], horizon: int) -> FieldProblem:
-    calendar = Calendar(horizon // 100, drift_to=to, drift_over=horizon)
-    return FieldProblem([0.30, 0.33, 0.36], "geometric(50)", calendar=calendar)
 
 
 def _line(n_arms: int) -> list[float]:

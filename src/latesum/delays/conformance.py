@@ -29,7 +29,12 @@ def check(delay: Delay, *, seed: int = 1) -> None:
     >>> check(delays.exponential(50).clipped(75))
     """
     rng = np.random.default_rng(whole_number(seed, "the seed"))
-    _check_text(delay)
+    try:
+        again = parse(delay.text)
+    except InvalidInput as refusal:
+        raise NotConforming(f"the text of a delay must read back as itself: {refusal}") from refusal
+    same = again == delay and type(again) is type(delay)
+    _require(same, f"{delay.text!r} reads back as another delay: {again!r}.")
     _check_survival(delay)
     drawn, bound = delay.draw(_DRAWS, rng), delay.bound
     _require(
@@ -66,15 +71,6 @@ def check(delay: Delay, *, seed: int = 1) -> None:
 def _require(holds: bool, sentence: str) -> None:
     if not holds:
         raise NotConforming(sentence)
-
-
-def _check_text(delay: Delay) -> None:
-    try:
-        again = parse(delay.text)
-    except InvalidInput as error:
-        raise NotConforming(f"the text of a delay must read back as itself: {error}") from error
-    same = again == delay and type(again) is type(delay)
-    _require(same, f"{delay.text!r} reads back as another delay: {again!r}.")
 
 
 def _check_survival(delay: Delay) -> None:

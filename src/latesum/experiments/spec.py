@@ -225,12 +225,10 @@ class RunSpec(Spec):
 
     @property
     def attributed(self) -> bool:
-        """Whether the policy has attributed feedback."""
         return self.policy.sees != "totals"
 
     @functools.cached_property
     def fields(self) -> dict[str, Any]:
-        """What all runs of a grid may differ in, by the name of its column."""
         data = self._problem_data
         data = data if isinstance(data, dict) else {"delay": data}
         arms, delay, seed = (
@@ -251,13 +249,11 @@ class RunSpec(Spec):
 
     @property
     def policy_fields(self) -> tuple[str, dict[str, Any]]:
-        """The kind of the policy, and its own parameters by the names of their columns."""
         factors = {f"{key}_factor": factor for key, factor in (self.given or {}).items()}
         return self.policy.name, {**self.policy.parameters, **factors}
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is the same for all policies of a comparison, as JSON values."""
         fields = ("horizon", "seed", "bucket", "report_lag", "status_quo", "history", "order")
         return {"problem": repr(self.problem), **{name: self.fields[name] for name in fields}}
 
@@ -329,7 +325,6 @@ class RunSpec(Spec):
         return Run(problem, arms, lengths, plays=plays, policy=playing, spec=self, number=number)
 
     def check(self) -> None:
-        """Refuse now what a run would refuse."""
         problem, policy = self.prepared
         built_for = self.policy.parameters.get("horizon")
         if built_for is not None and built_for != self.horizon:

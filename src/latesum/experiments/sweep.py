@@ -28,25 +28,24 @@ from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Per, Results, check_names
 from latesum.experiments.run import measures_of
-from latesum.experiments.spec import USUAL_MEASURES, RunSpec
+from latesum.experiments.spec import USUAL_MEASURES, Order, RunSpec
 from latesum.experiments.store import RunStore
 from latesum.policies import PolicySpec, registry
 from latesum.simulation import Problem
 from latesum.simulation.field import problem_from
-from latesum.simulation.market import Market, market_of
+from latesum.simulation.market import market_of
 
 Value = bool | int | float | str
 Rounds = Annotated[int, Field(ge=1)]
 Lag = Annotated[int, Field(ge=0)]
-Order = Literal["listed", "drawn"]
 Arm = float | str
 Base = Literal["policy", "problem"]
+AnySpec = RunSpec | MarketRunSpec
 
+#: What `Reports` takes.
+REPORTS = ("bucket", "report_lag", "missing", "final_after", "first_share")
 #: Fields of a run that a list varies, beside those of the problem itself.
-FIELDS = (
-    *("horizon", "bucket", "report_lag", "missing", "final_after", "first_share"),
-    *("order", "status_quo", "history"),
-)
+FIELDS = ("horizon", *REPORTS, "order", "status_quo", "history")
 #: Parts of a problem that go beyond arms and delays.
 _PARTS = ("parts", "calendar", "background")
 
@@ -224,7 +223,7 @@ def _at(place: str) -> Iterator[None]:
 # The grid.
 
 
-def expand(experiment: Experiment) -> tuple[list[RunSpec | MarketRunSpec], list[int]]:
+def expand(experiment: Experiment) -> tuple[list[AnySpec], list[int]]:
     """Each policy on each problem, with how often it is run; all are checked.
 
     >>> entry = {"arms": [0.2, 0.8], "delay": ["constant(0)", "uniform(0, 10)"]}
@@ -235,24 +234,24 @@ def expand(experiment: Experiment) -> tuple[list[RunSpec | MarketRunSpec], list[
     """
     with _at("measures"):
         measures_of(experiment.measures)
-    problems: list[_Named] = []
+    problems: list[tuple[str | None, AnySpec, dict[str, Value]]] = []
     for place, entry in enumerate(experiment.problems):
         with _at(f"problems[{place}]"):
             problems += _problems(experiment, entry)
-    named = {each for problem in problems for each in problem[:2] if each}
-    specs: list[RunSpec | MarketRunSpec] = []
+    named = {each for name, spec, _ in problems for each in (name, spec.problem_name) if each}
+    specs: list[AnySpec] = []
     counts = []
     for place, played in enumerate(experiment.policies):
         with _at(f"policies[{place}]"):
             only = {known_name(name, named, "problem") for name in played.problems or ()}
             policy = PolicySpec.parse(played.policy)
             grid = list(_grid(played.parameters))
-            for (varied, chosen), problem in itertools.product(grid, problems):
-                if played.problems is None or only & {*problem[:2]}:
+            for (varied, chosen), (entry_name, spec, given) in itertools.product(grid, problems):
+                if played.problems is None or only & {entry_name, spec.problem_name}:
                     name = (played.name or played.policy) + (f" ({varied[2:]})" if varied else "")
-                    with _at(f"for the problem {problem[1]!r}"):
-                        spec = _spec(experiment, policy.adding(chosen), *problem[2:])
-                        spec = replace(spec, problem_name=problem[1], policy_name=name)
+                    with _at(f"for the problem {spec.problem_name!r}"):
+                        spec = _with_policy(spec, policy.adding(chosen), given)
+                        spec = replace(spec, policy_name=name)
                         spec.check()
                     specs.append(spec)
                     counts.append(played.replications or experiment.replications)
@@ -263,54 +262,32 @@ def expand(experiment: Experiment) -> tuple[list[RunSpec | MarketRunSpec], list[
     return specs, counts
 
 
-def _spec(
-    experiment: Experiment,
-    policy: PolicySpec,
-    problem: Problem | Market | str,
-    fields: Mapping[str, Any],
-    given: Mapping[str, Value],
-) -> RunSpec | MarketRunSpec:
+def _with_policy(spec: AnySpec, policy: PolicySpec, given: Mapping[str, Value]) -> AnySpec:
     """A policy on a problem, with what that says it is given where it takes it and has no own."""
-    measures = tuple(dict.fromkeys([*USUAL_MEASURES, *experiment.measures]))
-    if isinstance(problem, Market):  # it has a horizon, a history and reports of its own
-        return MarketRunSpec(problem, str(policy), seed=experiment.seed, measures=measures)
+    if isinstance(spec, MarketRunSpec):
+        return replace(spec, policy=str(policy))
     if policy.name in OWN:
         raise InvalidInput(f"{policy.name} plays in markets only; name its problems.")
     if given and policy.sees == "totals":
         taken = set(policy.accepted) - set(policy.parameters)
         policy = policy.adding({key: given[key] for key in given if key in taken})
-    horizon, points = fields["horizon"], experiment.checkpoints
-    poorly = {key: fields[key] for key in ("missing", "final_after", "first_share")}
-    if points == 1:
-        points = []
-    elif not isinstance(points, list):
-        points = [*default_checkpoints(horizon, points, max(points // 4, 2))]
-    return RunSpec(
-        problem,
-        policy,
-        horizon,
-        seed=experiment.seed,
-        reports=Reports(fields["bucket"], fields["report_lag"], **poorly),
-        checkpoints=tuple(points),
-        measures=measures,
-        order=fields["order"],
-        status_quo=fields["status_quo"],
-        history=fields["history"],
-    )
+    return replace(spec, policy=policy)
 
 
-#: The names of an entry and of one of its problems, what is played, the values of `FIELDS`, and
-#: what policies are given.
-_Named = tuple[str | None, str, Problem | Market | str, dict[str, Any], dict[str, Value]]
+def _problems(
+    experiment: Experiment, entry: ProblemEntry
+) -> Iterator[tuple[str | None, AnySpec, dict[str, Value]]]:
+    """The name of an entry, each of its problems, and what policies are given there.
 
-
-def _problems(experiment: Experiment, entry: ProblemEntry) -> Iterator[_Named]:
-    """Every problem of an entry, with each value of its lists."""
-    if entry.market is not None:
+    A problem is a specification whose policy is still to be said.
+    """
+    measures = tuple(dict.fromkeys([*USUAL_MEASURES, *experiment.measures]))
+    shared: dict[str, Any] = {"seed": experiment.seed, "measures": measures}
+    if entry.market is not None:  # it has a horizon, a history and reports of its own
         for varied, values in _grid(entry.market):
             market = market_of(values)
-            name = entry.name + varied if entry.name else str(market)
-            yield entry.name, name, market, {}, {}
+            shared["problem_name"] = entry.name + varied if entry.name else str(market)
+            yield entry.name, MarketRunSpec(market, OWN[0], **shared), {}
         return
     if entry.given:
         known = {key for name in registry.available() for key in registry.accepted_parameters(name)}
@@ -322,8 +299,16 @@ def _problems(experiment: Experiment, entry: ProblemEntry) -> Iterator[_Named]:
             written[key] = getattr(experiment, key)
     for name, problem in _written_problems(entry):
         for varied, fields in _grid(written):
+            horizon, points = fields.pop("horizon"), experiment.checkpoints
+            reports = Reports(*(fields.pop(key) for key in REPORTS))
+            if points == 1:
+                points = []
+            elif not isinstance(points, list):
+                points = [*default_checkpoints(horizon, points, max(points // 4, 2))]
             for given_varied, given in _grid(entry.given):
-                yield entry.name, name + varied + given_varied, problem, fields, given
+                more = {**shared, **fields, "problem_name": name + varied + given_varied}
+                more |= {"reports": reports, "checkpoints": tuple(points)}
+                yield entry.name, RunSpec(problem, PolicySpec("oracle"), horizon, **more), given
 
 
 def _grid(written: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -221,8 +221,9 @@ class MarketWorld:
         self._start = self._open + law.history  # the index of bucket 0
         self._length = self._start + law.buckets
         self._draw(drawing)
-        self._draw_reports(reporting)
         shape = (self._length, law.regions)
+        self._never = reporting.random(shape) < law.missing
+        self._first_report = _FIRST_SHARE * np.exp(0.03 * reporting.standard_normal(shape))
         self._arrived = np.zeros(shape)
         self._by_decision = np.zeros((self._length, *shape)) if law.dated == "decision" else None
         self._shown = np.zeros(shape, dtype=np.int64)
@@ -353,11 +354,6 @@ class MarketWorld:
         self._delays = np.full(options, law.delay)
         self._delays[int(np.argmax(self.effects))] *= law.best_later
         self._delays[int(np.argmin(self.effects))] *= law.worst_later
-
-    def _draw_reports(self, rng: np.random.Generator) -> None:
-        law, shape = self.law, (self._length, self.law.regions)
-        self._never = rng.random(shape) < law.missing
-        self._first_report = _FIRST_SHARE * np.exp(0.03 * rng.standard_normal(shape))
 
     def _sell(self, index: int, options: Integers, factor: float) -> None:
         """Draw the sales of a bucket, and when they arrive."""
