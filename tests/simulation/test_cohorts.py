@@ -5,8 +5,9 @@ import pytest
 
 from latesum.delays import parse
 from latesum.simulation import Problem
-from latesum.simulation.cohorts import Cohorts, InFlight
+from latesum.simulation.cohorts import Cohorts
 from latesum.simulation.rewards import Discrete
+from latesum.simulation.world import InFlight
 
 
 @pytest.mark.parametrize("delay", ["uniform(0, 20000)", "pareto(1.5, 9000)", "constant(9000)"])

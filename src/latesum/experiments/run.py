@@ -244,13 +244,8 @@ def _measure(text: str) -> Measure:
     return functools.partial(measure, **parameters) if parameters else measure
 
 
-@register_measure("regret")
-def regret(run: Run) -> Any:
-    """The regret at every checkpoint."""
-    return run.regret(run.checkpoints)
-
-
-# As the run has them.
+# As the run has them; regret at every checkpoint.
+MEASURES.add("regret", lambda run: run.regret(run.checkpoints))
 MEASURES.add("ended_on_best", lambda run: run.ended_on_best)
 MEASURES.add("switches", lambda run: run.switches)
 

@@ -227,35 +227,34 @@ class RunSpec(Spec):
     def attributed(self) -> bool:
         return self.policy.sees != "totals"
 
-    @functools.cached_property
-    def fields(self) -> dict[str, Any]:
-        data = self._problem_data
-        data = data if isinstance(data, dict) else {"delay": data}
-        arms, delay, seed = (
-            each if not isinstance(each, list | tuple) else by.join(map(str, each))
-            for each, by in ((data.get("arms"), ", "), (data.get("delay"), "; "), (self.seed, ", "))
-        )
+    @property
+    def about(self) -> dict[str, Any]:
+        seed, status_quo = self.seed, self.status_quo
         return {
-            "arms": arms,
-            "delay": delay,
+            "problem": repr(self.problem),
             "horizon": self.horizon,
-            "seed": seed,
+            "seed": ", ".join(map(str, seed)) if isinstance(seed, tuple) else seed,
             "bucket": self.reports.bucket,
             "report_lag": self.reports.lag,
-            "order": self.order,
-            "status_quo": None if self.status_quo is None else str(self.status_quo),
+            "status_quo": None if status_quo is None else str(status_quo),
             "history": self.history,
+            "order": self.order,
         }
+
+    @functools.cached_property
+    def fields(self) -> dict[str, Any]:
+        data, about = self._problem_data, self.about
+        del about["problem"]
+        if isinstance(data, str):
+            return {"arms": None, "delay": data, **about}
+        delay = data["delay"]
+        shown = "; ".join(delay) if isinstance(delay, list) else delay
+        return {"arms": ", ".join(map(str, data["arms"])), "delay": shown, **about}
 
     @property
     def policy_fields(self) -> tuple[str, dict[str, Any]]:
         factors = {f"{key}_factor": factor for key, factor in (self.given or {}).items()}
         return self.policy.name, {**self.policy.parameters, **factors}
-
-    @property
-    def about(self) -> dict[str, Any]:
-        fields = ("horizon", "seed", "bucket", "report_lag", "status_quo", "history", "order")
-        return {"problem": repr(self.problem), **{name: self.fields[name] for name in fields}}
 
     @property
     def broken_assumptions(self) -> list[str]:

@@ -161,48 +161,6 @@ class Cohorts:
             self._taken = self._taken[self._taken.searchsorted(oldest) :]
 
 
-class InFlight:
-    """Rewards in flight whose round of arrival is known, in the order of their rounds.
-
-    >>> rewards = InFlight()
-    >>> rewards.add(np.array([70_000, 12, 9]), np.array([1.0, 0.5, 1.0]))
-    >>> rewards.take(10), rewards.take(100), rewards.total
-    (1.0, 0.5, 1.0)
-    """
-
-    def __init__(self) -> None:
-        self._rounds: Integers = np.zeros(0, dtype=np.int64)
-        self._rewards: Floats = np.zeros(0)
-
-    @property
-    def total(self) -> float:
-        """All that is still in flight."""
-        return float(self._rewards.sum())
-
-    def add(self, rounds: Integers, rewards: Floats) -> None:
-        """Let each reward arrive in its round; those of 0 are left out."""
-        paid = np.flatnonzero(rewards)
-        if len(paid) == 0:
-            return
-        rounds = np.concatenate([self._rounds, rounds[paid]])
-        order = np.argsort(rounds, kind="stable")
-        self._rounds = rounds[order]
-        self._rewards = np.concatenate([self._rewards, rewards[paid]])[order]
-
-    def take(self, end: int) -> float:
-        """The sum of what arrives up to the round `end`."""
-        if len(self._rounds) == 0 or self._rounds[0] > end:
-            return 0.0
-        return float(self.take_each(end)[1].sum())
-
-    def take_each(self, end: int) -> tuple[Integers, Floats]:
-        """What arrives up to the round `end`, with the rounds."""
-        due = int(np.searchsorted(self._rounds, end, side="right"))
-        taken = self._rounds[:due], self._rewards[:due]
-        self._rounds, self._rewards = self._rounds[due:], self._rewards[due:]
-        return taken
-
-
 @functools.lru_cache(maxsize=64)
 def _layout(delay: Delay, shortest: int) -> Integers:
     """How far from the end of a block its cohorts begin and end."""
