@@ -123,7 +123,7 @@ def test_figures_share_their_runs(tiny: tuple[PaperRun, Path]) -> None:
 
 @pytest.mark.parametrize(
     ("figures", "images", "ratios"),
-    [(("5",), 1, 3), pytest.param(("3a", "5"), 4, 11, marks=pytest.mark.slow)],
+    [(("5",), 1, 3), pytest.param(("3a", "5"), 3, 11, marks=pytest.mark.slow)],
 )
 def test_the_report_needs_nothing_else_and_says_everything(
     tiny: tuple[PaperRun, Path], figures: tuple[str, ...], images: int, ratios: int

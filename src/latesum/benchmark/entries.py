@@ -52,17 +52,16 @@ class Entry:
         the conformance suite.
         """
         known_name(track, TRACKS, "track")
-        entry = cls(PolicySpec.parse(text), track, {})
+        written = PolicySpec.parse(text)
         example = Problem([0.2, 0.5, 0.8], "uniform(0, 100)")
-        spec = RunSpec(example, entry.policy, 20_000, prior=TRACKS[track])
         try:
-            policy = spec.prepared[1]
+            policy = RunSpec(example, written, 20_000, prior=TRACKS[track]).prepared[1]
         except InvalidInput as refusal:
             raise InvalidInput(f"{text} cannot enter the track {track!r}: {refusal}") from None
         if not isinstance(policy, AttributedPolicy):
             conformance.check(policy)
         index = getattr(policy, "index", getattr(policy, "base", ""))
-        return cls(entry.policy, track, _source_of(entry.policy.owner), str(index))
+        return cls(written, track, _source_of(written.owner), str(index))
 
     @property
     def prior(self) -> tuple[str, ...]:

@@ -31,7 +31,8 @@ from latesum.experiments.store import atomic_write
 
 Floats = NDArray[np.float64]
 
-#: An entry is safe if the upper limit of its rate of stuck runs on `random-1` is at most this.
+#: An entry is safe if the one-sided 95% limit of its rate of stuck runs on `random-1` is at most
+#: this: with none in 1,000 runs, and not with one.
 SAFE_RATE = 1 / 300
 _RESAMPLES = 2_000
 
@@ -86,15 +87,6 @@ def rate(count: int, runs: int) -> Rate:
     return Rate(count, runs, low, high)
 
 
-def is_safe(stuck: Rate) -> bool:
-    """Whether the one-sided 95% limit of the rate of stuck runs is at most `SAFE_RATE`.
-
-    >>> is_safe(rate(0, 1_000)), is_safe(rate(1, 1_000))
-    (True, False)
-    """
-    return rate_upper_limit(stuck.seen, stuck.runs) <= SAFE_RATE
-
-
 def card(
     entry: Entry,
     outcomes: Sequence[Outcome],
@@ -133,7 +125,7 @@ def card(
         stuck = rate(int(outcome.stuck.sum()), int(outcome.stuck[:, fixed].size))
         part["stuck"] = stuck._asdict()
         if outcome.suite.runs == 1:
-            part["safe"] = is_safe(stuck)
+            part["safe"] = rate_upper_limit(stuck.seen, stuck.runs) <= SAFE_RATE
             missed, looked_at = outcome.intervals
             part["coverage"] = 1 - missed / looked_at if looked_at else None
             part["ratio"] = _total_ratio(outcome)

@@ -37,7 +37,6 @@ _PUBLISHED_POINTS = {**_PUBLISHED, "linestyle": "none", "marker": "x", "markersi
 _FROM_SHARE = 0.0005
 _CAPTIONS = {
     "figure": "Ours with its 95% band (thick), and the published curve (thin, darker).",
-    "by-delay": "The same with a frame for each delay.",
     "regret": "Mean regret with its 95% band, on logarithmic axes.",
 }
 _LIBRARIES = ("latesum", "numpy", "numba", "scipy", "pyarrow", "matplotlib")
@@ -134,20 +133,18 @@ def draw(
 ) -> dict[str, Path]:
     """Draw the figures of one experiment, as PDF and PNG; returns the PNGs by kind.
 
-    Kinds are "figure", "by-delay" and "regret"; all that there are without.
+    Kinds are "figure" and "regret"; all that there are without.
     """
     import matplotlib
 
     matplotlib.rcParams["pdf.fonttype"] = 42  # text as text: some journals ask for it
     target = Path(folder) / figure
     target.mkdir(parents=True, exist_ok=True)
-    problems = results.problems
     makers: dict[str, Callable[[], Figure]] = {
-        "figure": lambda: _ratios(figure, results, [problems]),
-        "by-delay": lambda: _ratios(figure, results, [[problem] for problem in problems]),
+        "figure": lambda: _ratios(figure, results),
         "regret": results.plot,
     }
-    if results.base in problems:
+    if results.base in results.problems:
         makers = {"figure": lambda: _over_problems(figure, results)}
     drawn = {}
     for kind in kinds or makers:
@@ -158,33 +155,19 @@ def draw(
     return drawn
 
 
-def _ratios(name: str, results: Results, groups: list[list[str]]) -> Figure:
-    """The curves over the published ones: all in one frame, as the paper has them, or by delay."""
-    columns = min(len(groups), 2)
-    rows = -(-len(groups) // columns)
-    size = (6.4, 4.4) if len(groups) == 1 else (7.2, 2.7 * rows)
-    figure = figure_class()(figsize=size, layout="constrained")
-    frames = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
-    for axes in frames[len(groups) :]:
-        axes.set_visible(False)
-    for axes, problems in zip(frames, groups, strict=False):
-        _draw_ratios(axes, name, results, problems)
-    return figure
-
-
-def _draw_ratios(axes: Any, name: str, results: Results, problems: list[str]) -> None:
-    """The curves of some problems, their frame and its legend.
+def _ratios(name: str, results: Results) -> Figure:
+    """The curves over the published ones, as the paper has them.
 
     A published curve has the color of ours, only half way to black, and is thinner.
     """
     from matplotlib.colors import to_rgb
     from matplotlib.lines import Line2D
 
-    rounds = results.checkpoints
+    figure = figure_class()(figsize=(6.4, 4.4), layout="constrained")
+    axes, rounds = figure.subplots(), results.checkpoints
     policies = dict(zip([p for p in results.policies if p != results.base], _LINES, strict=False))
     colors = dict(zip(results.problems, COLORS, strict=False))
-    for problem in problems:
-        color = colors[problem]
+    for problem, color in colors.items():
         for policy, line in policies.items():
             ratio, error = results.ratio(problem, policy)
             shown = (rounds >= _FROM_SHARE * rounds[-1]) & np.isfinite(ratio)
@@ -202,14 +185,13 @@ def _draw_ratios(axes: Any, name: str, results: Results, problems: list[str]) ->
     axes.set_ylim(bottom=0)
     axes.grid(True, alpha=0.25, linewidth=0.5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
-    if len(problems) == 1:
-        axes.set_title(problems[0], fontsize=9)
     styles: list[tuple[str, dict[str, Any]]]
-    styles = [(each, {"color": colors[each]}) for each in problems]
+    styles = [(problem, {"color": color}) for problem, color in colors.items()]
     styles += [(each, {"color": "0.35", "linestyle": line}) for each, line in policies.items()]
     entries = [Line2D([], [], linewidth=1.7, label=name, **style) for name, style in styles]
     entries.append(Line2D([], [], label="published (thin, darker)", **_PUBLISHED))
     axes.legend(handles=entries, fontsize=7.5, frameon=False, ncols=2)
+    return figure
 
 
 def _over_problems(name: str, results: Results) -> Figure:
