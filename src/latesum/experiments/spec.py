@@ -122,11 +122,9 @@ class RunSpec(Spec):
             that draws another problem for every run.
         policy: What decides. What its spec leaves out is filled in with what is true of the
             problem.
-        horizon: The number of rounds.
         seed: The seed, or the path to one of its children.
         reports: How totals become known.
         checkpoints: The rounds at which regret is kept; the horizon is always one.
-        measures: What is kept of a run.
         order: Whether the arms stand as they are "listed", or in an order that is "drawn" for every
             run, the same under all policies.
         status_quo: What was played until the start and is still arriving: an arm, or a reward (or
@@ -136,8 +134,7 @@ class RunSpec(Spec):
         given: Factors on the prior knowledge that the policy is given, such as
             `{"mean_delay": 0.8}`; with None it is given the status quo only.
         prior: The names of what the policy may be given of the delay; None for all of it.
-        problem_name: What the problem is called in tables; no part of the digest.
-        policy_name: What the policy is called in tables; no part of the digest.
+        problem_name: What the problem is called in tables; like `policy_name` no part of the digest.
 
     >>> spec = RunSpec(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
     >>> spec.run(0)

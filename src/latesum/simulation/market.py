@@ -187,9 +187,6 @@ class Market:
 def market_of(fields: Mapping[str, Any]) -> Market:
     """A distribution of markets from its fields by name, as a file or a command gives them.
 
-    Args:
-        fields: What `Market` takes.
-
     >>> market_of({"regions": 4, "buckets": 60})
     Market(regions=4, buckets=60)
     """
@@ -203,12 +200,7 @@ def market_of(fields: Mapping[str, Any]) -> Market:
 
 
 class MarketWorld:
-    """One market while it is played.
-
-    Args:
-        law: The law that it was drawn from.
-        seeds: What it was drawn from.
-    """
+    """One market while it is played, drawn from a law with these seeds."""
 
     def __init__(self, law: Market, seeds: np.random.SeedSequence) -> None:
         self.law = law

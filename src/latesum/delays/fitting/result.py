@@ -64,7 +64,6 @@ class FittedDelay:
 
     Args:
         basis: What the data are, such as "1,000 single delays".
-        observations: The number of delays, or of totals.
         largest_seen: The largest delay that was seen to its end; longer ones are possible.
         restricted_mean: The mean that counts no delay beyond `observed_until`.
         observed_until: Where the data end.

@@ -32,8 +32,6 @@ class Switchback(Policy):
     "latesum.experiments.markets.one_stream:Switchback".
 
     Args:
-        n_arms: The number of arms.
-        horizon: The number of rounds.
         mean_delay: The mean delay in rounds.
         shape: A law of delays, of which only the shape counts; without it, exponential.
         bucket: The rounds between two decisions; 0 for some of its own.
@@ -43,7 +41,6 @@ class Switchback(Policy):
         pattern: The repeating pattern of the buckets: "weekday", or "none".
         differing_delays: How likely it is that one arm's rewards are later than the others'; None
             for the usual value.
-        names: The names of the arms, for sentences.
         rng: The generator whose first number the draws come from.
 
     >>> policy = Switchback(2, 900_000, 10_000, bucket=10_000)

@@ -32,10 +32,7 @@ class SwitchbackPlayer:
     """The rule of `latesum.markets`.
 
     Args:
-        world: The market.
-        seed: What its draws come from.
         given: The mean delay that is given, as a multiple of the truth.
-        certainty: How certain it is.
         shape: The law of the delay that is given, of which the shape counts.
         before: What is given as the status quo: the "truth", "not known", "nothing" or "wrong" (the
             last option).

@@ -30,16 +30,9 @@ _QUANTILES = (1.6448536269514722, 1.959963984540054)
 
 @dataclass(frozen=True, eq=False)
 class MarketRunSpec(Spec):
-    """A policy in a law of markets.
+    """A policy in a law of markets, from which every run draws one.
 
-    Args:
-        market: The law; every run draws a market from it.
-        policy: What decides, as text: "switchback", "half-time-test", "geo-test", or a policy of
-            one stream.
-        seed: The seed; run i draws from its i-th child under every policy.
-        measures: What is kept of a run.
-        problem_name: What the law is called in tables; no part of the digest.
-        policy_name: What the policy is called in tables; no part of the digest.
+    The policy is text: "switchback", "half-time-test", "geo-test", or a policy of one stream.
 
     >>> spec = MarketRunSpec(Market(buckets=28), "half-time-test")
     >>> run = spec.run(0)
