@@ -134,7 +134,7 @@ class RunSpec(Spec):
         given: Factors on the prior knowledge that the policy is given, such as
             `{"mean_delay": 0.8}`; with None it is given the status quo only.
         prior: The names of what the policy may be given of the delay; None for all of it.
-        problem_name: What the problem is called in tables; like `policy_name` no part of the digest.
+        problem_name: Like `policy_name`, for tables; no part of the digest.
 
     >>> spec = RunSpec(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
     >>> spec.run(0)
