@@ -46,20 +46,15 @@ class Reports:
         finite_number(self.missing, "the chance of a missing total", at_least=0, at_most=1)
         whole_number(self.final_after, "the buckets until a total is final")
         finite_number(self.first_share, "the share in a first report", above=0)
-        if self.changing and self.bucket == 1:
+        if (self.missing or self.final_after) and self.bucket == 1:
             raise InvalidInput(
                 "totals that are missing or restated come in buckets: say bucket=..., in rounds."
             )
 
     @property
-    def changing(self) -> bool:
-        """Whether totals may be missing, or are restated."""
-        return bool(self.missing or self.final_after)
-
-    @property
     def late(self) -> bool:
         """Whether totals are not all known, and final, when their block or bucket is over."""
-        return self.lag > 0 or self.changing
+        return bool(self.lag or self.missing or self.final_after)
 
 
 class Loop:
@@ -165,7 +160,7 @@ class LateLoop(Loop):
             self._append(told, play)
         for play in told:
             deciding.tell(*play)
-        if not self._how.changing:  # otherwise what is pending may change too
+        if not (self._how.missing or self._how.final_after):  # or what is pending may change too
             self._deciding = deciding
         return deciding.ask()
 

@@ -229,7 +229,7 @@ class FieldProblem(Problem):
         background: float = 0.0,
     ) -> None:
         super().__init__(arms, delay)
-        self.calendar = calendar
+        self.calendar, self.changes = calendar, calendar is not None
         self.background = finite_number(background, "the mean of the background", at_least=0)
         self._rewards_by_means: dict[tuple[float, ...], tuple[Reward, ...]] = {}
         if calendar is None:
@@ -243,10 +243,6 @@ class FieldProblem(Problem):
             for arm, mean in zip(self.arms, means, strict=True):
                 with_mean(arm, mean * min(calendar.factors))
                 with_mean(arm, mean * max(calendar.factors))
-
-    @property
-    def changes(self) -> bool:
-        return self.calendar is not None
 
     def permuted(self, order: Sequence[int]) -> FieldProblem:
         """The same arms, with their delays and drifts, in another order."""

@@ -30,6 +30,8 @@ class Problem:
     """
 
     _world: ClassVar[type[World]] = World
+    #: Whether the means change over time.
+    changes = False
 
     def __init__(
         self, arms: Sequence[Reward | float | str], delay: Delay | str | Sequence[Delay | str]
@@ -55,11 +57,6 @@ class Problem:
         if len(set(self.delays)) > 1:
             raise InvalidInput("the arms have different delays: see problem.delays.")
         return self.delays[0]
-
-    @property
-    def changes(self) -> bool:
-        """Whether the means change over time."""
-        return False
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
         """How far each arm's mean is below the best after `rounds` rounds."""
