@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,27 +64,18 @@ def score(regrets: Floats, reference: Floats, *, seed: int = 0) -> Uncertain:
     return Uncertain(float(log_ratios(regrets, reference).mean()), float(low), float(high))
 
 
-class Rate(NamedTuple):
-    """How often something was seen, with Clopper and Pearson's 95% limits."""
-
-    seen: int
-    runs: int
-    low: float
-    high: float
-
-
-def rate(count: int, runs: int) -> Rate:
-    """A rate with exact limits.
+def rate(count: int, runs: int) -> dict[str, float]:
+    """How often something was seen, with Clopper and Pearson's 95% limits, as a card has it.
 
     >>> found = rate(0, 1_000)
-    >>> found.low, round(found.high, 5)
+    >>> found["low"], round(found["high"], 5)
     (0.0, 0.00368)
     """
     from scipy.special import betaincinv
 
     low = float(betaincinv(count, runs - count + 1, 0.025)) if count else 0.0
     high = float(betaincinv(count + 1, runs - count, 0.975)) if count < runs else 1.0
-    return Rate(count, runs, low, high)
+    return {"seen": count, "runs": runs, "low": low, "high": high}
 
 
 def card(
@@ -122,17 +113,17 @@ def card(
     for outcome in outcomes:
         part = found["suites"][outcome.suite.name]
         fixed = np.array([not cell.problem.changes for cell in outcome.cells])
-        stuck = rate(int(outcome.stuck.sum()), int(outcome.stuck[:, fixed].size))
-        part["stuck"] = stuck._asdict()
+        stuck = int(outcome.stuck.sum()), int(outcome.stuck[:, fixed].size)
+        part["stuck"] = rate(*stuck)
         if outcome.suite.runs == 1:
-            part["safe"] = rate_upper_limit(stuck.seen, stuck.runs) <= SAFE_RATE
+            part["safe"] = rate_upper_limit(*stuck) <= SAFE_RATE
             missed, looked_at = outcome.intervals
             part["coverage"] = 1 - missed / looked_at if looked_at else None
             part["ratio"] = _total_ratio(outcome)
             part["robustness"] = {
                 f"{factor:g}": {
                     "ratio": _total_ratio(each),
-                    "stuck": rate(int(each.stuck.sum()), each.stuck.size)._asdict(),
+                    "stuck": rate(int(each.stuck.sum()), each.stuck.size),
                 }
                 for factor, each in (robustness or {}).items()
             }

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 from latesum._checks import InvalidInput, whole_number
 from latesum._extras import require
@@ -24,15 +24,6 @@ Job = Callable[[Any], Any]
 #: A task may lose its worker this many times before it is taken for the cause.
 _ALLOWED_FAILURES = 10
 _CONNECT_SECONDS = 10
-
-
-class Runner(Protocol):
-    """Where work is done, and by how many workers."""
-
-    workers: int
-
-    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """The number of each task and `job(task)`, in any order."""
 
 
 class InProcesses:
@@ -164,6 +155,9 @@ class OnDask:
         finally:
             for future in waiting:
                 future.cancel()
+
+
+Runner = InProcesses | OnDask
 
 
 @contextlib.contextmanager
