@@ -68,24 +68,7 @@ def test_with_a_report_lag_nothing_is_used_before_it_is_known():
     assert purposes == ["learn"] * 4 + ["bridge"] * 2 + ["learn"] * 2
 
 
-def test_attributed_policies_run_as_well_but_not_in_buckets():
+def test_attributed_policies_run_as_well():
     run = simulate(PROBLEM, QPMD("ucb1", n_arms=2), 20_000, seed=1)
     assert run.horizon == 20_000
     assert 10 < run.regret() < 400
-    with pytest.raises(InvalidInput, match="buckets"):
-        simulate(PROBLEM, QPMD("ucb1", n_arms=2), 1000, seed=1, bucket=10)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"horizon": 0}, "horizon"),
-        ({"horizon": 10.5}, "horizon"),
-        ({"bucket": 0}, "bucket"),
-        ({"report_lag": -1}, "report lag"),
-    ],
-)
-def test_nonsense_is_refused(change, sentence):
-    arguments = {"horizon": 100, "seed": 1, **change}
-    with pytest.raises(InvalidInput, match=sentence):
-        simulate(PROBLEM, POLICY, **arguments)

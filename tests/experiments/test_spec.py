@@ -9,6 +9,7 @@ import pytest
 from latesum import (
     Beta,
     Calendar,
+    CompositeProblem,
     Discrete,
     FieldProblem,
     Flow,
@@ -29,6 +30,7 @@ FIELD = FieldProblem(
     calendar=Calendar(50, (1.0, 0.5), drift_to=(0.2, 0.1, 0.4), drift_over=1_000),
     background=0.1,
 )
+PARTS = CompositeProblem([0.1, 0.2], "constant(9)")
 SETTINGS = {
     "plain": RunSpec(PLAIN, FLOW, 2_000),
     "parameters": RunSpec(PLAIN, PolicySpec.parse("flow(index='ucb1')"), 2_000, seed=7),
@@ -115,6 +117,7 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
     ("changes", "says"),
     [
         ({"horizon": 0}, "the horizon"),
+        ({"horizon": 10.5}, "the horizon"),
         ({"seed": -1}, "the seed must be a whole number of at least 0, not -1"),
         ({"seed": (1, -1)}, "the seed"),
         ({"checkpoints": (1, 3_000)}, "checkpoints are rounds between 1 and 2000"),
@@ -128,6 +131,8 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
             {"policy": PolicySpec("qpm-d"), "reports": Reports(9)},
             "sees every reward as it arrives",
         ),
+        ({"policy": PolicySpec("qpm-d"), "problem": FIELD}, "not on a FieldProblem"),
+        ({"policy": PolicySpec("qpm-d"), "problem": PARTS}, "not on a CompositeProblem"),
         ({"policy": PolicySpec("flow", {"n_arms": 3})}, "chooses among 3 arms"),
         ({"history": 100}, "a history needs status_quo"),
         ({"status_quo": 0.5, "history": 100}, "a history needs status_quo"),

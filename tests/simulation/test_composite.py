@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from latesum import CompositeProblem, InvalidInput, compare
+from latesum import CompositeProblem, InvalidInput
 from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
 from latesum.simulation.field import problem_from
@@ -78,16 +78,6 @@ def test_a_composite_problem_is_kept_as_data_and_run_by_specs():
     [
         (lambda: CompositeProblem([0.1, 0.2], "exponential(9)"), "at most 4,096 rounds"),
         (lambda: CompositeProblem([0.1, 0.2], "constant(9)", parts=0), "number of parts"),
-        (
-            lambda: compare(
-                CompositeProblem([0.1, 0.2], "constant(9)"),
-                ["qpm-d"],
-                100,
-                replications=1,
-                seed=1,
-            ),
-            "not on a CompositeProblem",
-        ),
         (
             lambda: problem_from(
                 {"arms": [0.1, 0.2], "delay": "constant(1)", "parts": 2, "background": {}}

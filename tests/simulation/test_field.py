@@ -181,6 +181,8 @@ def test_buckets_at_once_decide_as_buckets_one_by_one():
             lambda: FieldProblem([0.5, 0.9], "constant(1)", calendar=Calendar(10, (1.5,))),
             "exceeds 1",
         ),
+        (lambda: Reports(0), "the bucket"),
+        (lambda: Reports(lag=-1), "the report lag"),
         (lambda: Reports(10, missing=2), "at most 1"),
         (lambda: Reports(missing=0.1), "bucket"),
     ],
@@ -188,14 +190,6 @@ def test_buckets_at_once_decide_as_buckets_one_by_one():
 def test_nonsense_is_refused(build, says):
     with pytest.raises(InvalidInput, match=says):
         build()
-
-
-def test_attributed_baselines_refuse_it():
-    from latesum.attributed import QPMD
-
-    problem = FieldProblem([0.5, 0.6], "constant(1)", calendar=Calendar(10, (1.0, 0.5)))
-    with pytest.raises(InvalidInput, match="not on a FieldProblem"):
-        simulate(problem, QPMD("ucb1", n_arms=2), 100, seed=1)
 
 
 def test_permuted_arms_keep_their_drift_and_all_else():
