@@ -127,7 +127,9 @@ class Noting:
 
 
 def test_a_reward_is_observed_when_it_arrives_and_by_the_arm_that_earned_it():
-    problem = Problem(["constant(0.25)", "constant(0.75)"], ["constant(3)", "constant(0)"])
+    problem = Problem(
+        ["discrete([0.25], [1])", "discrete([0.75], [1])"], ["constant(3)", "constant(0)"]
+    )
     noting = Noting()
     played(problem, noting, 6)
     expected = [(1, 1, 0.75), (3, 0, 0.25), (3, 1, 0.75), (5, 0, 0.25), (5, 1, 0.75)]
