@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._durations import duration_text
 from latesum._render import counted
-from latesum.campaigns.completeness import effect_on_totals
+from latesum.campaigns.completeness import stops_counting
 from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.campaigns.deciding import carry, check_gap, shown_so
 from latesum.campaigns.fields import MAX_OPTIONS, SWITCHBACK, check_printable, read_text
@@ -282,7 +282,8 @@ def _particulars(
         changes, before, notes = _changed_fields(config, body["asked"])
         if "completeness" in changes:
             after = CampaignConfig.from_json({**config.to_json(), **changes})
-            notes += effect_on_totals(state, after, at)
+            if stopped := stops_counting(state, after, at):
+                notes.append(f"{counted(stopped, 'known total')} will count only when full.")
         return {"changes": changes, "before": before}, " ".join(notes)
     if action == "resume":
         if state.paused is None:

@@ -108,23 +108,8 @@ def share_at(curve: Curve, age: timedelta) -> float | None:
     return curve[-1][1]
 
 
-def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime) -> list[str]:
-    """What another configuration does to the totals of a region, in sentences."""
+def stops_counting(state: CampaignState, after: CampaignConfig, now: datetime) -> int:
+    """How many totals of a region that count now would not with another configuration."""
     one, other = Completeness(state, now), Completeness(state, now, after)
-    pairs = [(one.observation(bucket), other.observation(bucket)) for bucket in state.decisions]
-    counting = [pair for pair in pairs if pair[0].state == "known"]
-    stopped = [was.bucket for was, then in counting if then.state != "known"]
-    scaled = sum(then.state == "known" and then.total != was.total for was, then in counting)
-    said = []
-    if stopped:
-        times = [at for bucket in stopped if (at := other.usable_at(bucket)) is not None]
-        until = ""
-        if times:
-            at = after.buckets.local(min(times))
-            until = f" until {at:%Y-%m-%d %H:%M} ({after.zone}), when the first counts again"
-        stop = "total stops" if len(stopped) == 1 else "totals stop"
-        said.append(f"{len(stopped)} {stop} counting{until}.")
-    if scaled:
-        count = "total counts" if scaled == 1 else "totals count"
-        said.append(f"{scaled} {count} by another share than before.")
-    return said
+    known = [bucket for bucket in state.decisions if one.observation(bucket).state == "known"]
+    return sum(other.observation(bucket).state != "known" for bucket in known)
