@@ -122,6 +122,10 @@ def test_uplift_and_worth_are_against_the_status_quo():
     assert first.uplift == pytest.approx(0.25)
     assert first.uplift_low < 0.25 < first.uplift_high
     assert second.uplift is None
+    less = [("a", 0.25, 0.23, 0.26), ("b", 0.20, 0.19, 0.22)]  # intervals that are not symmetric
+    uplift = compared(*less, base=1)[0]
+    assert uplift.uplift - uplift.uplift_low == pytest.approx(np.hypot(0.02, 1.25 * 0.02) / 0.2)
+    assert uplift.uplift_high - uplift.uplift == pytest.approx(np.hypot(0.01, 1.25 * 0.01) / 0.2)
     worth = find_worth(found, 1, 30_000)
     assert (worth.option, worth.value) == ("a", pytest.approx(0.05 * 30_000))
     assert worth.low < worth.value < worth.high
