@@ -61,7 +61,6 @@ def _serve(address, port, files, log, configured, more):
     os.dup2(written.fileno(), 2)
     serve(
         host="127.0.0.1", port=port, store=address,
-        largest_body=1_000_000,
         **{"log_level": "error", **more},
     )  # fmt: skip
 

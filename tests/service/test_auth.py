@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from latesum.service import Tokens
+from latesum.service import Tokens, auth
 from latesum.service.app import ROUTERS
 from latesum.service.auth import COOKIE, OPEN, ScopedRoute, scope_of
 
@@ -80,8 +80,9 @@ def test_a_route_that_declares_nothing_needs_the_most(make_service):
     assert service.as_("admin").get("/forgotten").status_code == 200
 
 
-def test_every_route_with_a_body_ten_times_too_large_is_413(make_service):
-    service = make_service(largest_body=1000)
+def test_every_route_with_a_body_ten_times_too_large_is_413(service, monkeypatch):
+    for limit in ("MAX_FILE", "MAX_SMALL"):
+        monkeypatch.setattr(auth, limit, 1000)
     walked = [each for each in described(service) if each[0] in ("PUT", "POST")]
     assert len(walked) >= 8
     for method, path, _ in walked:

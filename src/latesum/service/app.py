@@ -81,8 +81,8 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         openapi_url=None,  # a route of ours serves it, for those with a token
         lifespan=lifespan,
     )
-    app.state.campaigns, app.state.configuration = campaign_cache, configuration
-    app.state.tokens, app.state.webhooks, app.state.forecasts = tokens, webhooks, forecasts
+    app.state.campaigns, app.state.tokens = campaign_cache, tokens
+    app.state.webhooks, app.state.forecasts = webhooks, forecasts
     app.state.working = asyncio.Semaphore(MAX_REQUESTS)
     app.state.long_requests = Counter[str]()
     for router in ROUTERS:

@@ -49,11 +49,11 @@ MAX_REQUESTS, _MAX_WAIT = 256, 1.0
 #: Requests of one token at once that may take long, such as statuses.
 MAX_LONG_REQUESTS = 16
 _SAFE = ("GET", "HEAD", "OPTIONS")
-#: Bodies, in bytes: of a request that needs none and of a login, and of one that is no upload,
-#: which is checked in the loop that answers all requests.
-MAX_UNUSED, _MAX_SMALL = 10_000, 100_000
-#: Seconds for the body of a login or of a request that needs none.
-SHORT_SECONDS = 3.0
+#: Bodies, in bytes: with a file or its rows; of any other request, which is checked in the loop
+#: that answers all of them; of one that needs none, and of a login.
+MAX_FILE, MAX_SMALL, MAX_UNUSED = 1_000_000, 100_000, 10_000
+#: Seconds for a body, and for one that is not needed or of a login.
+BODY_SECONDS, SHORT_SECONDS = 30.0, 3.0
 #: Seconds before a refusal that a client would answer with the same request again.
 _LET_GO = 0.1
 #: Keys whose requests are counted for a rate limit.
@@ -304,12 +304,11 @@ class ScopedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             token, state = request.scope["token"], request.app.state
-            largest, seconds = state.configuration.largest_body, state.configuration.body_seconds
             if request.method in _SAFE:
-                largest, seconds = min(largest, MAX_UNUSED), min(seconds, SHORT_SECONDS)
-            elif not takes_file:
-                largest = min(largest, _MAX_SMALL)
-            request = await with_body(request, largest, seconds)
+                request = await with_body(request, MAX_UNUSED, SHORT_SECONDS)
+            else:
+                largest = MAX_FILE if takes_file else MAX_SMALL
+                request = await with_body(request, largest, BODY_SECONDS)
             if not token.may(needed):
                 raise Refused(
                     403, f"this needs a token of scope {needed}; yours is for {token.scope}."

@@ -48,12 +48,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Configuration:
     """Limits and clocks of a service; the defaults suit a service of a few applications."""
 
-    #: The longest body of a request, in bytes; a longer one is refused with 413.
-    largest_body: int = 1_000_000
     #: Requests per second without a valid token, for each address they come from.
     unauthenticated_per_second: float = 20.0
-    #: How long the body of a request may take, in seconds.
-    body_seconds: float = 30.0
     #: Proxies that stand before the service: addresses or networks. What they say of a client's
     #: address is believed.
     proxies: tuple[str, ...] = ()

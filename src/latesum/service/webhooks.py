@@ -35,7 +35,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as StoreBusy
 
 from latesum import _extras
-from latesum._checks import InvalidInput, known_name
+from latesum._checks import InvalidInput
 from latesum._render import plain
 from latesum.campaigns import database
 from latesum.campaigns.store import Store
@@ -127,7 +127,6 @@ class Webhooks:
 
     def remove(self, id: str) -> None:
         """Send nothing more there."""
-        known_name(id, [each.id for each in self.all()], "webhook")
         self._update(_column.id == id, removed_at=now_text())
 
     def keep_delivered(self, webhook: Webhook, delivered: str) -> None:
