@@ -100,6 +100,11 @@ class Visitor:
         self.page.set_viewport_size({"width": width, "height": height})
         self.width = width
 
+    def leave(self):
+        """Close the browser, which must have had nothing to complain about."""
+        assert self.complaints == self.foreign == []
+        self.context.close()
+
     def goto(self, path):
         self.page.goto(self.address.rstrip("/") + path)
 
@@ -111,7 +116,8 @@ class Visitor:
     def wait_for(self, selector, seconds=120):
         self.page.wait_for_selector(selector, timeout=1000 * seconds)
 
-    def act(self, name, reason, **fields):
+    def act(self, name, reason, seen=None, /, **fields):
+        """Do an operator action, and wait until this is seen of it."""
         button = self.page.locator(f"[data-action={name}]")
         if not button.is_visible():
             self.page.click("details.more summary")
@@ -125,6 +131,8 @@ class Visitor:
         self.page.fill("#reason", reason)
         self.page.click("#confirm")
         self.page.wait_for_selector("#dialog", state="hidden")
+        if seen is not None:
+            self.page.wait_for_selector(seen)
 
     def check_look(self):
         """What axe finds, and whether the page is wider than the window."""

@@ -103,26 +103,16 @@ def test_it_is_told_again_until_the_receiver_takes_it(tell, receiver, webhook):
     assert [each["campaign"] for each in said(receiver)[2:]] == ["banner", "prices"]
     tell(summary(health=[STALE]), summary("prices", health=[LONG]))
     assert len(receiver.taken) == 4
-
-
-def test_what_was_over_before_the_receiver_was_back_is_not_told(tell, receiver, webhook):
-    tell(summary())
     receiver.status = 503
-    tell(summary(health=[STALE]))
+    tell(summary(health=[STALE, LONG]), summary("prices", health=[LONG]))
     receiver.status = 200
-    tell(summary())
-    assert len(receiver.taken) == 1
+    tell(summary(health=[STALE]), summary("prices", health=[LONG]))
+    assert len(receiver.taken) == 5  # what was over before the receiver was back is not told
 
 
 def test_what_is_about_the_store_is_said_once_for_all_campaigns(tell, receiver, webhook):
     tell(summary(health=[FULL]), summary("prices", health=[FULL]))
     assert [each["campaign"] for each in said(receiver)] == ["banner"]
-
-
-def test_a_redirect_is_not_followed(tell, receiver, webhook):
-    receiver.status = 302
-    tell(summary(health=[STALE]))
-    assert [path for _, _, path in receiver.taken] == ["/hook"]
 
 
 def test_a_receiver_that_never_answers_is_left_alone_and_told_again(
@@ -137,11 +127,14 @@ def test_a_receiver_that_never_answers_is_left_alone_and_told_again(
     assert len(receiver.taken) == 2
 
 
-def test_an_answer_without_end_is_taken_for_what_it_said_and_not_read(tell, receiver, webhook):
-    receiver.status = 202
+@pytest.mark.parametrize(("status", "times"), [(202, 1), (302, 2)])
+def test_an_answer_without_end_is_not_read_and_a_redirect_not_followed(
+    tell, receiver, webhook, status, times
+):
+    receiver.status = status
     for _ in range(2):
         tell(summary(health=[STALE]))
-    assert len(receiver.taken) == 1
+    assert [path for _, _, path in receiver.taken] == ["/hook"] * times
 
 
 def test_a_removed_webhook_hears_nothing_more(tell, store, receiver, webhook):

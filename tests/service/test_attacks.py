@@ -227,14 +227,6 @@ def test_a_token_has_only_some_statuses_under_way(make_service, monkeypatch):
     assert service.as_("read").get("/readyz").status_code == 200
 
 
-def test_the_origin_of_a_page_has_the_scheme_of_the_service(service):
-    other = {"Origin": "https://testserver"}
-    form = {"token": service.secrets["read"]}
-    refused = service.stranger.post("/login", data=form, headers=other)
-    assert refused.status_code == 403
-    assert "--proxy" in refused.json()["error"]
-
-
 @pytest.mark.parametrize("mode", [0o644, 0o000])
 def test_the_start_of_the_container_stops_without_its_password(tmp_path, mode):
     """The shell lines of compose.yaml, with the secret readable and not."""

@@ -91,8 +91,7 @@ def test_the_page_follows_a_campaign_without_being_loaded_again(browser, site, c
     loaded = page.evaluate("performance.timeOrigin")
     assert is_drawn(page, "timeline-chart")
     assert not any("ordered by a person" in each for each in page.evaluate(BARS))
-    visitor.act("pause", "a look at it")
-    page.wait_for_selector("#now[data-state=paused]")
+    visitor.act("pause", "a look at it", "#now[data-state=paused]")
     assert page.locator("[data-action=pause]").is_hidden()
     told = page.locator("#people li").first.text_content()
     assert told.endswith("paused the campaign: a look at it")
@@ -226,13 +225,10 @@ def test_from_a_plan_to_a_winner(browser, site, clock, tmp_path, monkeypatch):
     page.wait_for_selector(".badge.winner >> text=blue wins")
     assert re.search(r"\+\d+\.\d%", page.inner_text("#options"))  # the uplift
     assert ">99%" in page.inner_text("#options")
-    visitor.act("finish", "it is clear")
-    page.wait_for_selector("#now[data-state=finished]")
+    visitor.act("finish", "it is clear", "#now[data-state=finished]")
     assert "finished with blue" in page.inner_text("#now .headline")
     visitor.check_look()
-    assert visitor.complaints == []
-    assert visitor.foreign == []
-    visitor.context.close()
+    visitor.leave()
 
 
 #: The page hears late of what is new, as from a service or through a network that is slow.
@@ -248,28 +244,20 @@ LATE = """() => {
 def test_every_act(visitor, site):
     page = visitor.page
     set_up(visitor, "acts", "red\nblue\ngreen")
-    visitor.act("pause", "one")
-    page.wait_for_selector("#now[data-state=paused]")
-    visitor.act("resume", "two")
-    page.wait_for_selector("#now[data-state=running]")
-    visitor.act("pin", "three", option="blue", buckets="2")
-    page.wait_for_selector("#now[data-state=pinned]")
-    visitor.act("unpin", "four")
-    page.wait_for_selector("#now[data-state=running]")
-    visitor.act("remove-option", "five", option="green")
-    page.wait_for_selector("#options >> text=removed")
+    visitor.act("pause", "one", "#now[data-state=paused]")
+    visitor.act("resume", "two", "#now[data-state=running]")
+    visitor.act("pin", "three", "#now[data-state=pinned]", option="blue", buckets="2")
+    visitor.act("unpin", "four", "#now[data-state=running]")
+    visitor.act("remove-option", "five", "#options >> text=removed", option="green")
     page.evaluate(LATE)  # the next dialog offers it all the same
     visitor.act("restore-option", "six", option="green")
     visitor.act("rename-option", "seven", option="green", new_option="teal")
     page.evaluate("() => { window.fetch = window.own_fetch; }")
     page.wait_for_selector("#options >> text=teal")
-    visitor.act("add-option", "eight", new_option="pink")
-    page.wait_for_selector("#options >> text=pink")
+    visitor.act("add-option", "eight", "#options >> text=pink", new_option="pink")
     visitor.act("change", "nine", change_align="week")
-    visitor.act("finish", "ten", option="blue")
-    page.wait_for_selector("#now[data-state=finished]")
-    visitor.act("reopen", "eleven")
-    page.wait_for_selector("#now[data-state=running]")
+    visitor.act("finish", "ten", "#now[data-state=finished]", option="blue")
+    visitor.act("reopen", "eleven", "#now[data-state=running]")
     visitor.follow(".downloads >> text=History")
     told = page.inner_text(".history")
     for why in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"):

@@ -152,8 +152,7 @@ def test_what_the_page_shows_of_regions(browser, site, clock, scheme, width, hei
         visitor.goto(path)
         page.wait_for_selector("h1")
         visitor.check_look()
-    assert visitor.complaints == []
-    visitor.context.close()
+    visitor.leave()
 
 
 def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
@@ -162,23 +161,26 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
     visitor = Visitor(browser, site.address, site.secrets["operate"])
     page = visitor.page
     visitor.goto("/campaigns/acted-on")
-    visitor.act("pause", "a fair", region="south")
-    page.wait_for_selector("#now .regions .badge.paused")
+    visitor.act("pause", "a fair", "#now .regions .badge.paused", region="south")
     assert page.locator("#now").get_attribute("data-state") == "running"  # the others go on
     visitor.act("resume", "it is over", region="south")
     page.wait_for_selector("#now .regions .badge.paused", state="detached")
-    visitor.act("pin", "a leaflet", option="a gift", buckets="2", region="west")
-    page.wait_for_selector("#now .regions .badge.pinned")
+    visitor.act(
+        "pin",
+        "a leaflet",
+        "#now .regions .badge.pinned",
+        option="a gift",
+        buckets="2",
+        region="west",
+    )
     visitor.act("unpin", "not printed", region="west")
     page.wait_for_selector("#now .regions .badge.pinned", state="detached")
     visitor.act("remove-option", "sold out", option="a gift", region="north")
     page.wait_for_selector("[data-action=restore-option]:visible", state="attached")
     assert "removed" not in page.inner_text("#options")  # it is in the race elsewhere
     visitor.act("restore-option", "in stock", option="a gift", region="north")
-    visitor.act("pause", "all of them")
-    page.wait_for_selector("#now[data-state=paused]")
-    visitor.act("resume", "go on")
-    page.wait_for_selector("#now[data-state=running]")
+    visitor.act("pause", "all of them", "#now[data-state=paused]")
+    visitor.act("resume", "go on", "#now[data-state=running]")
     assert {act.region for act in campaign.state().actions} == {"", "north", "south", "west"}
 
     page.click("text=Import totals")
@@ -192,8 +194,7 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
             page.fill("#record-shown", "ten off:0.5 a gift:0.5")
         page.click('#record-form button:has-text("Store it")')
         page.wait_for_selector(f"#record-form .done >> text=in {region}: new")
-    assert visitor.complaints == []
-    visitor.context.close()
+    visitor.leave()
     parts = campaign.state().parts
     last = parts["west"].last
     assert parts["south"].value(last).total == 210
@@ -269,10 +270,7 @@ def test_from_a_plan_to_a_winner_with_regions_by_the_page_alone(
             page.wait_for_selector("#facts >> text=simulations of the rest of the campaign")
     assert page.inner_text(".badge.winner") == "a gift wins"
     visitor.check_look()
-    visitor.act("finish", "it is clear")
-    page.wait_for_selector("#now[data-state=finished]")
+    visitor.act("finish", "it is clear", "#now[data-state=finished]")
     assert "finished with a gift" in page.inner_text("#now .headline")
     visitor.check_look()
-    assert visitor.complaints == []
-    assert visitor.foreign == []
-    visitor.context.close()
+    visitor.leave()
