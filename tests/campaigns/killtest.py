@@ -26,7 +26,6 @@ from postgres_server import running_server
 
 from latesum import markets
 from latesum.campaigns import Campaign, Store
-from latesum.policies import registry
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 1000
@@ -79,21 +78,14 @@ class DayClock:
 
 
 def create(address, regional):
+    method = {"policy": "flow", "parameters": {"horizon": 400 * ROUNDS, "mean_delay": 200}}
     if regional:
-        with Store(address) as store:
-            Campaign.create(
-                name="killed", options=["A", "B", "C"], regions=list(REGIONS), status_quo="A",
-                parameters={"horizon": 400, "late": "about 1 day"}, every="day", seed=5,
-                expected_rounds=ROUNDS, time_basis="arrival", start="2026-01-01", store=store,
-                clock=DayClock(),
-            )  # fmt: skip
-        return
-    policy = "flow" if "flow" in registry.available() else "odaaf"
+        method = {"regions": list(REGIONS), "parameters": {"horizon": 400, "late": "about 1 day"}}
     with Store(address) as store:
         Campaign.create(
-            name="killed", options=["A", "B", "C"], policy=policy, parameters={"horizon": 400 * ROUNDS, "mean_delay": 200},
-            every="day", expected_rounds=ROUNDS, time_basis="arrival", seed=5, start="2026-01-01",
-            store=store, clock=DayClock(),
+            name="killed", options=["A", "B", "C"], **method, every="day", expected_rounds=ROUNDS,
+            status_quo="A" if regional else "unknown", time_basis="arrival", seed=5,
+            start="2026-01-01", store=store, clock=DayClock(),
         )  # fmt: skip
 
 
