@@ -209,6 +209,8 @@ class MarketWorld:
             for stream in range(3)
         ]
         drawing, self._sales, reporting = (np.random.default_rng(child) for child in children)
+        #: The number of the first bucket whose total is known.
+        self.first = -law.history
         self._open = math.ceil(_OPEN_BEFORE * law.delay * max(1.0, law.best_later, law.worst_later))
         self._start = self._open + law.history  # the index of bucket 0
         self._length = self._start + law.buckets
@@ -227,11 +229,6 @@ class MarketWorld:
                 self._sell(index, np.zeros(law.regions, dtype=np.int64), factor)
 
     # What policies see.
-
-    @property
-    def first(self) -> int:
-        """The number of the first bucket whose total is known: minus the length of the history."""
-        return -self.law.history
 
     def rounds(self, until: int) -> Floats:
         """The reported visitors of all buckets before one, by bucket and region."""
@@ -289,23 +286,15 @@ class MarketWorld:
         result: Floats = np.log(sold / sold[0])
         return result
 
-    @property
-    def holidays(self) -> tuple[int, ...]:
-        """The buckets that are unlike the others."""
-        return self._holidays
-
-    @property
-    def phase(self) -> int:
-        """Where in the week bucket 0 lies."""
-        return self._phase
-
     def _draw(self, rng: np.random.Generator) -> None:
         law = self.law
         n, regions, options = self._length, law.regions, law.options
         first = law.buckets // 2
-        self._holidays = tuple(range(first, first + 5)) if law.holiday else ()
-        self._phase = int(rng.integers(law.week))
-        day = (np.arange(n) - self._start + self._phase) % law.week
+        #: The buckets that are unlike the others.
+        self.holidays = tuple(range(first, first + 5)) if law.holiday else ()
+        #: Where in the week bucket 0 lies.
+        self.phase = int(rng.integers(law.week))
+        day = (np.arange(n) - self._start + self.phase) % law.week
         if law.one_better:
             effects = np.zeros(options)
             drawn = rng.integers(options)
@@ -338,7 +327,7 @@ class MarketWorld:
             given: Demand = DEMANDS.find(law.demand)(rng, n, regions)
             self._base = law.sales * given.values / given.values.sum(axis=1).mean()
             indices = np.flatnonzero(given.holidays)
-            self._holidays = tuple((indices[indices >= self._open] - self._start).tolist())
+            self.holidays = tuple((indices[indices >= self._open] - self._start).tolist())
             visits = self._base / rate
         if law.rounds == "constant":
             visits = np.tile(visits[: self._start or None].mean(axis=0), (n, 1))
