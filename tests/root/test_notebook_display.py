@@ -2,6 +2,7 @@
 
 import html.parser
 import io
+import itertools
 import sys
 import types
 
@@ -142,53 +143,30 @@ def test_a_kind_of_frame_that_there_is_not_is_refused(comparison):
         comparison.to_frame(per="policy")
 
 
-def _clock():
-    moment = 0.0
-    while True:
-        yield moment
-        moment += 1.0
-
-
-def test_a_bar_in_a_notebook_is_one_display_that_is_renewed(monkeypatch):
-    said = []
-
-    class Handle:
-        def update(self, text):
-            said.append(text)
-
-    def display(text, display_id):
-        assert display_id
-        said.append(text)
-        return Handle()
-
-    kernel = types.SimpleNamespace(kernel=object())
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: kernel))
-    monkeypatch.setitem(
-        sys.modules, "IPython.display", types.SimpleNamespace(HTML=str, display=display)
-    )
-    show = progress_bar(_clock().__next__)
+@pytest.mark.parametrize("where", ["terminal", "notebook", "file"])
+def test_a_bar_is_one_line_and_a_file_gets_none(monkeypatch, where):
+    stream = io.StringIO()
+    stream.isatty = lambda: where == "terminal"
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    if where == "notebook":
+        monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    show = progress_bar(itertools.count().__next__)
+    show(0, 0, "compiling kernels")
     for done in (1, 2, 4):
-        show(done, 4, "runs <x>")
-    assert len(said) == 3
-    assert 'value="1" max="4"' in said[0]
-    assert "runs &lt;x&gt;: 25%" in said[0]
-    assert "left" not in said[0]  # one chunk is no basis for an estimate
-    assert "runs &lt;x&gt;: 50%, about 2 s left" in said[1]
-    assert said[-1].endswith("100%")
-
-
-def test_a_bar_on_a_terminal_is_one_line_and_a_file_gets_none(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
-        monkeypatch.setattr(sys, "stderr", stream)
-        show = progress_bar(_clock().__next__)
-        show(1, 2, "runs")
-        show(2, 2, "runs")
-        assert bool(stream.getvalue()) is drawn
-        assert stream.getvalue().count("\n") == drawn
+        show(done, 4, "runs")
+    if where == "file":
+        assert stream.getvalue() == ""
+        return
+    _, compiling, *shown = stream.getvalue().split("\r")
+    assert compiling == "compiling kernels ..."
+    assert len(shown) == 3
+    assert "25%" in shown[0]
+    assert "left" not in shown[0]  # one chunk is no basis for an estimate
+    assert shown[1].endswith("50%, about 2 s left")
+    assert shown[-1].rstrip(" \n").endswith("] 100%")
+    assert len(shown[-1]) == len(shown[1]) + 1  # nothing stays of the longer line
+    assert stream.getvalue().count("\n") == 1
 
 
 def test_true_asks_for_a_bar(monkeypatch):

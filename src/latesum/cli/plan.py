@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._plugins import split_list
 from latesum._render import terminal
@@ -19,6 +17,7 @@ from latesum.cli.options import (
     Seed,
     Workers,
     check_folder,
+    say,
     take_form,
     with_options,
     worker_count,
@@ -88,9 +87,12 @@ def _plan(
     --run-for "10 weeks"
     """
     from latesum import planning
+    from latesum.planning.report import is_html
 
-    for path in out or []:
-        _check_writable(path)
+    for path in out or []:  # before the simulation, not after it
+        check_folder(path)
+        if is_html(path):
+            require("jinja2", "experiments")
     form = take_form(given)
     words = {name: value for name, value in given.items() if value not in (None, False)}
     words |= {"options": options, "lift": lift, "late": late, "run_for": run_for}
@@ -107,27 +109,13 @@ def _plan(
             seed=seed,
             **runs,
         )
-    for path in out or []:
-        found.save(path)
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
-        return
-    print(found.to_text(terminal().width))
+    else:
+        print(found.to_text(terminal().width))
     for path in out or []:
-        print(f"The plan: {path}")
+        found.save(path)
+        say(f"The plan: {path}")
 
 
 plan = with_options(_plan, {**_WORDS, **FILE_OPTIONS})
-
-
-def _check_writable(path: Path) -> None:
-    """Refuse before the simulation, not after it."""
-    check_folder(path)
-    if path.suffix.lower() not in (".html", ".htm", ".json"):
-        raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
-    if path.suffix.lower() != ".json":
-        require("jinja2", "experiments")
-    try:
-        tempfile.TemporaryFile(dir=path.absolute().parent).close()
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None

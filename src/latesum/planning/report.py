@@ -240,10 +240,7 @@ class Plan:
             path: The file; the ending of its name, .html or .json, says how.
         """
         path = Path(path)
-        if path.suffix.lower() not in (".html", ".htm", ".json"):
-            raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
-        as_json = path.suffix.lower() == ".json"
-        text = json.dumps(self.to_json(), indent=2) if as_json else self.to_html()
+        text = self.to_html() if is_html(path) else json.dumps(self.to_json(), indent=2)
         try:
             path.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
@@ -340,6 +337,13 @@ class Plan:
             cells |= {other.label: f"{other.finds_best.value:.0%}" for other in others}
             rows[truth] = cells
         return _table(title, "in truth", rows)
+
+
+def is_html(path: Path) -> bool:
+    """Whether a plan is written there as HTML, by the ending of its name; otherwise as JSON."""
+    if path.suffix.lower() not in (".html", ".htm", ".json"):
+        raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
+    return path.suffix.lower() != ".json"
 
 
 def _scenario(truth: str, rows: Sequence[PlanRow]) -> dict[str, Any]:
