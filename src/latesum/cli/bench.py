@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import InvalidInput
 from latesum._render import new_table, terminal
 from latesum.cli.options import Dask, Workers, worker_count, working
 
@@ -37,7 +37,9 @@ def bench(
     runs: Annotated[
         int | None, typer.Option(help="Runs per cell, for a look; the report says so.")
     ] = None,
-    sample: Annotated[int, typer.Option(help="For verify: how many runs are made again.")] = 50,
+    sample: Annotated[
+        int, typer.Option(min=1, help="For verify: how many runs are made again.")
+    ] = 50,
     workers: Workers = None,
     dask: Dask = None,
 ) -> None:
@@ -52,7 +54,7 @@ def bench(
     if entry == "verify":
         if file is None:
             raise InvalidInput("say which file: latesum bench verify FILE")
-        _verify(file, whole_number(sample, "--sample", at_least=1))
+        _verify(file, sample)
         return
     if file is not None:
         raise InvalidInput(f"{entry!r} takes no file; did you mean: latesum bench verify {file}")

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from latesum import experiments
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import InvalidInput
 from latesum._extras import has, need
 from latesum._plugins import split_list
 from latesum._render import terminal
@@ -136,7 +136,7 @@ def sweep(
     workers: Workers = None,
     dask: Dask = None,
     replications: Annotated[
-        int | None, typer.Option(help="This many runs of each, whatever the file says.")
+        int | None, typer.Option(min=1, help="This many runs of each, whatever the file says.")
     ] = None,
     again: Again = False,
     check: Annotated[
@@ -150,8 +150,7 @@ def sweep(
 
     experiment = load(file)
     if replications is not None:
-        number = whole_number(replications, "--replications", at_least=1)
-        experiment = experiment.with_replications(number)
+        experiment = experiment.with_replications(replications)
     folder = out or Path(f"{experiment.name}-results")
     if check:
         store = RunStore(folder) if (folder / "store.json").exists() else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.models import ArgumentInfo
 
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import InvalidInput
 from latesum._extras import need
 from latesum._progress import progress_bar
 from latesum.files.form import SAID
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from latesum.experiments.engine import RunOptions
     from latesum.files import FileForm
 
-Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="The number of processes; one per core without.")
+]
 
 
 def _with_cluster(dask: str | None) -> str | None:
@@ -80,9 +82,7 @@ def take_form(given: dict[str, Any]) -> FileForm | None:
 
 def worker_count(workers: int | None) -> int:
     """The number of processes asked for, or one per core."""
-    if workers is None:
-        return os.cpu_count() or 1
-    return whole_number(workers, "--workers", at_least=1)
+    return workers or os.cpu_count() or 1
 
 
 def check_folder(path: Path | None) -> None:

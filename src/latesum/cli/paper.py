@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from latesum._checks import known_name, whole_number
+from latesum._checks import known_name
 from latesum._render import new_table, terminal
 from latesum.cli.options import Again, Dask, Workers, say, worker_count, working
 
@@ -20,7 +20,7 @@ def paper(
         bool, typer.Option("--quick", help="Far fewer runs: a look, not a comparison.")
     ] = False,
     replications: Annotated[
-        int | None, typer.Option(help="This many runs of each policy; as published without.")
+        int | None, typer.Option(min=1, help="This many runs of each policy; as published without.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Another seed than the files have.")
@@ -44,8 +44,6 @@ def paper(
         return
     chosen = [known_name(figure, FIGURES, "figure of the paper") for figure in figures or FIGURES]
     chosen = sorted(set(chosen), key=FIGURES.index)
-    if replications is not None:
-        replications = whole_number(replications, "--replications", at_least=1)
     count = worker_count(workers)
     with working(count, dask, out, again) as how:
         run = run_paper(chosen, out, quick=quick, replications=replications, seed=seed, **how)

@@ -10,6 +10,7 @@ import typer
 
 from latesum._extras import require
 from latesum._plugins import split_list
+from latesum._progress import progress_bar
 from latesum._render import terminal
 from latesum.cli.options import (
     FILE_OPTIONS,
@@ -20,8 +21,6 @@ from latesum.cli.options import (
     say,
     take_form,
     with_options,
-    worker_count,
-    working,
 )
 
 
@@ -93,22 +92,20 @@ def _plan(
         check_folder(path)
         if is_html(path):
             require("jinja2", "experiments")
-    form = take_form(given)
-    words = {name: value for name, value in given.items() if value not in (None, False)}
-    words |= {"options": options, "lift": lift, "late": late, "run_for": run_for}
-    if form is not None:
-        words["form"] = form
-    with working(worker_count(workers), None) as runs:
-        runs["announce"] = None
-        found = planning.plan(
-            **words,
-            finds_best=finds_best,
-            policies=None if policies is None else split_list(policies),
-            sensitivity=not quick,
-            replications=replications,
-            seed=seed,
-            **runs,
-        )
+    given |= {"form": take_form(given), "workers": workers}
+    found = planning.plan(
+        options=options,
+        lift=lift,
+        late=late,
+        run_for=run_for,
+        finds_best=finds_best,
+        policies=None if policies is None else split_list(policies),
+        sensitivity=not quick,
+        replications=replications,
+        seed=seed,
+        progress=progress_bar(log=True),
+        **{name: value for name, value in given.items() if value not in (None, False)},
+    )
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
     else:

@@ -130,7 +130,7 @@ def plan(
     wanted = finite_number(finds_best, "the share that finds the best", above=0, at_most=1)
     runs = inputs.default_runs if replications is None else replications
     runs = whole_number(runs, "the number of replications", at_least=1)
-    how["workers"] = how.get("workers") or os.cpu_count() or 1
+    how.setdefault("workers", os.cpu_count() or 1)
     how["progress"] = chosen_progress(how.get("progress"))  # one bar for all that is simulated
     seed = whole_number(seed, "the seed")
     make = functools.partial(simulate, wanted=wanted, seed=seed, how=how)
