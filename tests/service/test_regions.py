@@ -202,7 +202,9 @@ def test_the_state_of_a_region_is_its_own(operator, regional):
     operator.act(regional, "remove-option", region="north", option="green")
     status = operator.get(f"{regional}/status").json()
     assert status["state"] == "running"
-    states = {
-        region: (each["state"], each["removed"]) for region, each in status["regions"].items()
+    assert {name: each["state"] for name, each in status["regions"].items()} == {
+        "north": "running",
+        "south": "paused",
     }
-    assert states == {"north": ("running", ["green"]), "south": ("paused", [])}
+    green = {name: each["options"][2]["status"] for name, each in status["regions"].items()}
+    assert green["north"] == "removed" != green["south"]

@@ -15,7 +15,6 @@ from latesum.campaigns.charts import (
     timeline_chart,
     totals_chart,
 )
-from latesum.campaigns.knowledge import OptionView
 from latesum.campaigns.view import BucketRow, Status
 from latesum.policies.base import Purpose
 
@@ -75,7 +74,7 @@ def status_section(
         estimates=options_chart(status),
         pattern=_pattern(status),
         rows=rows[:_LAST_BUCKETS],
-        offered=[_offered(row, status) for row in status.options],
+        offered=[_offered(row.arm, status) for row in status.options],
         states=sorted(each.replace(" ", "-") for each in states),
         rate_text=rate_text,
         signed=signed,
@@ -95,10 +94,11 @@ def _pattern(status: Status) -> list[tuple[str, str]]:
     return list(zip(_HOURS_AND_WEEKDAYS[-len(values) :], values, strict=True)) if values else []
 
 
-def _offered(row: OptionView, status: Status) -> list[Any]:
+def _offered(arm: int, status: Status) -> list[Any]:
     """An option for a dialog: its name, whether it was removed everywhere, and in which regions."""
-    removed = [region for region, each in status.regions.items() if row.name in each.removed]
-    return [row.name, row.status == "removed", removed]
+    option, regions = status.options[arm], status.regions.items()
+    removed = [region for region, each in regions if each.options[arm].status == "removed"]
+    return [option.name, option.status == "removed", removed]
 
 
 def _lag(status: Status) -> str:

@@ -96,11 +96,10 @@ class BucketRow(NamedTuple):
 
 
 class RegionView(NamedTuple):
-    """A region: what it shows, how it is, which options were removed in it, and what they bring."""
+    """A region: what it shows, how it is, and how the options do in it."""
 
     decision: Decision
     state: CampaignStatus
-    removed: tuple[str, ...]
     options: list[OptionView]
 
 
@@ -277,12 +276,7 @@ def make_status(known: Knowledge, now: datetime, free_bytes: int | None) -> Stat
         assumed=not has_quo,
         worth=find_worth(options, base, _usual_rounds(config, timeline)),
         regions={
-            region: RegionView(
-                part.decisions[part.last],
-                _standing(part),
-                tuple(names[arm] for arm in sorted(part.removed)),
-                options_in(region),
-            )
+            region: RegionView(part.decisions[part.last], _standing(part), options_in(region))
             for region, part in state.parts.items()
             if region and part.last is not None
         },
