@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from latesum import InvalidInput
 from latesum.errors import BadFile
 from latesum.files import FileForm
-from latesum.files.table import open_table
-from latesum.files.totals import Row, read_history, read_totals
+from latesum.files.totals import Row, open_table, read_history, read_totals
 
 FIELDS = {"day": ("day", "date"), "sales": ("sales",)}
 ENOUGH = [("day", "sales")]
@@ -48,7 +47,7 @@ def rows(source, form=None):
     table = open_table(source, FIELDS, ENOUGH, form or FileForm())
     found = [
         (line, [cells[table.places[name]] for name in ("day", "sales")])
-        for line, cells in table.rows()
+        for line, cells in table.cells()
     ]
     return found, table
 
@@ -65,7 +64,7 @@ def test_text_of_every_kind(separator, end, encoding):
     ]
     found, table = rows((end.join(lines) + end).encode(encoding))
     assert found == [(4, ["1.2.2026", "7"])]
-    assert (table.line, table.unused) == (3, ("x",))
+    assert (table.line, table.ignored) == (3, ("x",))
 
 
 def test_lines_that_add_up_others_are_left_out_and_named():

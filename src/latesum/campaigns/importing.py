@@ -10,8 +10,7 @@ from latesum.campaigns.config import CampaignConfig, check_row
 from latesum.campaigns.recording import Recorded
 from latesum.errors import MAX_PROBLEMS, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
-from latesum.files.table import in_row
-from latesum.files.totals import Row, Totals, added_rows, read_totals
+from latesum.files.totals import FileTable, Row, added_rows, in_row, read_totals
 
 
 class Imported(NamedTuple):
@@ -85,14 +84,16 @@ def import_totals(
         campaign.log_refused_import(in_row(line, first.note), user=user)
     if written and totals.form != remembered:
         campaign.remember_file_form(totals.form, user=user, reason="a file was imported so")
-    return Imported(lines, written, bool(stopping), totals.ignored, totals.notes, totals.form)
+    return Imported(
+        lines, written, bool(stopping), totals.ignored, tuple(totals.notes), totals.form
+    )
 
 
-def _problem(totals: Totals, row: Row, bad: InvalidInput) -> str:
-    return in_row(row.line, str(bad), totals.columns.get(bad.field, bad.field))
+def _problem(totals: FileTable, row: Row, bad: InvalidInput) -> str:
+    return in_row(row.line, str(bad), totals.column(bad.field))
 
 
-def _checked(config: CampaignConfig, totals: Totals) -> list[Row]:
+def _checked(config: CampaignConfig, totals: FileTable) -> list[Row]:
     """The rows of a file, with the parts of a bucket added up if the form says so."""
     rows: list[Row] = []
     #: The index in `rows` of the first row of each bucket and region.
@@ -121,7 +122,7 @@ def _checked(config: CampaignConfig, totals: Totals) -> list[Row]:
                     "(add-up)."
                 )
         except InvalidInput as bad:
-            problem = in_row(row.line, str(bad), totals.columns["bucket"])
+            problem = in_row(row.line, str(bad), totals.column("bucket"))
             problems.append((row.line, problem))
     if problems:
         raise BadFile([sentence for _, sentence in sorted(problems)])

@@ -30,7 +30,7 @@ from latesum.campaigns.importing import Imported, import_totals
 from latesum.campaigns.store import Store
 from latesum.errors import MAX_PROBLEMS, BadRows
 from latesum.files import FileForm
-from latesum.files.table import in_row
+from latesum.files.totals import in_row
 from latesum.files.totals import read_history as read_past
 from latesum.service.errors import Refused, refusal_of, send
 from latesum.service.logs import logging_config

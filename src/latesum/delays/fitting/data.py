@@ -15,8 +15,7 @@ from latesum.delays.curves import Floats
 from latesum.errors import BadFile
 from latesum.files import FileForm
 from latesum.files.cells import is_empty, moment, number, settled
-from latesum.files.table import open_table
-from latesum.files.totals import NAMES
+from latesum.files.totals import NAMES, open_table
 
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
 #: Marks as programs write them, and as spreadsheets do in German, French and Spanish.
@@ -144,7 +143,8 @@ def _read_file(path: Path, form: FileForm) -> Columns:
     try:
         table = open_table(path, fields, enough, form)
         rows = [
-            (line, [None if is_empty(cell) else cell for cell in row]) for line, row in table.rows()
+            (line, [None if is_empty(cell) else cell for cell in row])
+            for line, row in table.cells()
         ]
         if table.problems:
             raise BadFile([sentence for _, sentence in table.problems])
