@@ -179,12 +179,12 @@ def test_a_failing_store_does_not_put_secrets_into_the_log(service, lines):
 def test_a_flood_of_refused_requests_does_not_fill_the_log(make_service, lines, monkeypatch):
     monkeypatch.setattr(auth, "_MAX_REFUSAL_LINES", 0.001)  # one, and no other within the test
     service = make_service(unauthenticated_per_second=1000.0)
-    for _ in range(100):
+    for _ in range(20):
         service.stranger.get("/" + "x" * 60_000)
     (refused,) = [json.loads(line) for line in lines if '"event": "request"' in line]
     assert len(refused["path"]) == 200
     service.as_("operate").put("/v1/campaigns/banner", json=SETTINGS)
-    assert json.loads(lines[-1])["refusals_not_logged"] == 99
+    assert json.loads(lines[-1])["refusals_not_logged"] == 19
 
 
 @pytest.mark.parametrize("hosts", [[], ["a", "b"]])
@@ -285,7 +285,7 @@ def test_only_operators_decide_ahead(service, operator, daily, campaign, scope):
 
 
 def test_refusals_do_not_repeat_long_input(operator, campaign):
-    long = "x" * 60_000
+    long = "x" * 19_000  # more would be read by a process of its own
     tried = [
         operator.put(f"{campaign}/buckets/1", json={"shown": long[:900], long: 1}),
         operator.put(f"{campaign}/buckets/1", json={"shown": long[:900]}),

@@ -104,8 +104,8 @@ class CampaignCache:
 
     def close(self) -> None:
         """Let everything that was begun come to its end."""
-        self._writers.shutdown()
-        self._readers.shutdown()
+        for threads in (self._writers, self._readers, self.jobs.thread):
+            threads.shutdown()
         self.store.close()
 
     async def of(self, name: str) -> CachedCampaign:

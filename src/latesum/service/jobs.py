@@ -78,14 +78,14 @@ class Jobs:
 
     def __init__(self, limits: dict[Kind, Limits] | None = None) -> None:
         self._limits = limits or LIMITS
-        self._thread = ThreadPoolExecutor(1, "file")
+        self.thread = ThreadPoolExecutor(1, "file")
         self._running = asyncio.Semaphore(MAX_RUNNING)
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._waiting = Counter[str]()
 
     async def in_thread(self, work: Callable[..., Response], *given: Any) -> Response:
         """Read a small file."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+        return await asyncio.get_running_loop().run_in_executor(self.thread, work, *given)
 
     async def run(self, kind: Kind, given: Given, body: bytes = b"", *, owner: str) -> Response:
         """Do a job; where the one who waits is canceled, its process is killed."""

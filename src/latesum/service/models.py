@@ -52,8 +52,6 @@ def _number(value: Any) -> Any:
 Number = BeforeValidator(_number)
 Rounds = Annotated[int, Field(ge=0, le=_MOST), Number]
 Total = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False), Number]
-#: A name, or names with shares: "a gift:0.7 free shipping:0.3".
-ShownText = Annotated[str, _text(1000)]
 RegionName = Annotated[str, _text(64)]
 RegionQuery = Annotated[
     str, Query(min_length=1, max_length=64, description="The region, in a campaign that has some.")
@@ -202,7 +200,7 @@ class Record(Body):
 
     rounds: Rounds | None = None
     total: Total | None = None
-    shown: ShownText | None = Field(
+    shown: Sentence | None = Field(
         None,
         description="What was shown, if not what was decided; several options with their shares.",
     )
