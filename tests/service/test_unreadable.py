@@ -1,42 +1,21 @@
 """One campaign that cannot be read is a line with an alarm, and harms nobody else."""
 
 import json
-import os
-import subprocess
-import sys
+from datetime import UTC, datetime
 
-import pytest
 from service_settings import SETTINGS
 
-POLICY = """
-from latesum.policies import RoundRobin
-
-class Mine(RoundRobin):
-    kind = 'mine'
-"""
+from latesum.campaigns.config import CampaignConfig
 
 
-@pytest.fixture
-def unreadable(tmp_path):
-    """Make a campaign where there is a policy of one's own, which is not there for the service."""
-
-    def make(store):
-        (tmp_path / "own").mkdir()
-        (tmp_path / "own" / "minepol.py").write_text(POLICY)
-        new = [
-            *(sys.executable, "-m", "latesum.cli", "campaign", "--store", store.url.database),
-            *("new", "byown", "--policy", "minepol:Mine", "--options", "red,blue"),
-            *("--every", "day", "--expected-rounds", "1000", "--time-basis", "arrival"),
-        ]
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "own")}
-        made = subprocess.run(new, env=environment, capture_output=True, text=True, check=False)
-        assert made.returncode == 0, made.stderr
-
-    return make
+def add_unreadable(store):
+    """A campaign as it is kept of one who has a policy of their own, which is not there for us."""
+    config = CampaignConfig.read({"name": "byown", **SETTINGS}).to_json()
+    store.create("byown", {**config, "policy": "minepol:Mine"}, datetime.now(UTC))
 
 
-def test_others_are_listed_beside_it(service, campaign, unreadable, lines):
-    unreadable(service.store)
+def test_others_are_listed_beside_it(service, campaign, lines, latesum):
+    add_unreadable(service.store)
     reader = service.as_("read")
     listed = {each["name"]: each for each in reader.get("/v1/campaigns").json()["campaigns"]}
     assert listed["banner"]["state"] == "not begun"
@@ -50,14 +29,23 @@ def test_others_are_listed_beside_it(service, campaign, unreadable, lines):
     errors = [json.loads(line) for line in lines if '"level": "error"' in line]
     assert [each["campaign"] for each in errors] == ["byown"]  # once, however often it is looked at
     assert reader.get("/v1/campaigns/byown").status_code == 422
+    place = ("campaign", "--store", service.store.url.database)
+    code, said, _ = latesum(*place, "list")
+    assert code == 0
+    assert "banner" in said
+    assert "byown: ALARM: This campaign cannot be read here" in said
+    code, said, _ = latesum(*place, "check")
+    assert code == 1
+    assert said.startswith("byown: ALARM: This campaign cannot be read")
+    assert latesum(*place, "check", "banner")[0] == 0
 
 
-def test_alerts_are_sent_for_it_and_for_others(make_service, unreadable, clock, receiver):
+def test_alerts_are_sent_for_it_and_for_others(make_service, clock, receiver):
     service = make_service(webhook_networks=("127.0.0.0/8",), watch_every=0.05)
     admin = service.as_("admin")
     body = {"name": "own", "address": f"http://127.0.0.1:{receiver.port}/hook"}
     assert admin.post("/v1/webhooks", json=body).status_code == 201
-    unreadable(service.store)
+    add_unreadable(service.store)
     config = {**SETTINGS, "start": "2026-03-02"}
     assert admin.put("/v1/campaigns/daily", json=config).status_code == 201
     admin.get("/v1/campaigns/daily/option")
@@ -69,16 +57,3 @@ def test_alerts_are_sent_for_it_and_for_others(make_service, unreadable, clock, 
             break
         receiver.wait.wait(0.02)
     assert said == {"byown", "daily"}
-
-
-def test_commands_show_it_and_the_others(latesum, service, campaign, unreadable):
-    unreadable(service.store)
-    place = ("campaign", "--store", service.store.url.database)
-    code, said, _ = latesum(*place, "list")
-    assert code == 0
-    assert "banner" in said
-    assert "byown: ALARM: This campaign cannot be read here" in said
-    code, said, _ = latesum(*place, "check")
-    assert code == 1
-    assert said.startswith("byown: ALARM: This campaign cannot be read")
-    assert latesum(*place, "check", "banner")[0] == 0
