@@ -1,7 +1,7 @@
 """Attributed baselines: QPM-D, Delayed-UCB1, SDB, DUCB, KL-DUCB and Improved UCB.
 
 A policy here is a description: its parameters, its name, and the state that the compiled loop
-starts from. The rules themselves are in `index_kernels`.
+starts from. The rules themselves are in `kernels`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from latesum import _render
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.attributed import layout_kernels as layout
-from latesum.delays import Delay, parse
+from latesum.delays import Delay
+from latesum.delays.parsing import parse_each
 from latesum.simulation.problem import Problem
 
 Integers = NDArray[np.int64]
@@ -330,11 +331,6 @@ class DUCB(AttributedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.delays) != self.n_arms:
-            raise InvalidInput(
-                f"{self._label} takes one delay for all arms or one for each of the "
-                f"{self.n_arms}, not {len(self.delays)}."
-            )
         vars(self)["epsilon"] = finite_number(self.epsilon, "epsilon", at_least=0)
         vars(self)["cdf_horizon"] = whole_number(self.cdf_horizon, "cdf_horizon", at_least=1)
         for each in dict.fromkeys(self.delays):
@@ -343,9 +339,7 @@ class DUCB(AttributedPolicy):
     @property
     def delays(self) -> tuple[Delay, ...]:
         """The delay of each arm."""
-        if isinstance(self.delay, (str, Delay)):
-            return (parse(self.delay),) * self.n_arms
-        return tuple(parse(each) for each in self.delay)
+        return parse_each(self.delay, self.n_arms)
 
     @property
     def name(self) -> str:

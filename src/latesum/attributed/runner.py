@@ -40,7 +40,7 @@ def run(
     >>> arms[:4].tolist(), int(rounds.sum())
     ([0, 1, 0, 1], 10000)
     """
-    from latesum.attributed.loop_kernels import play_rounds  # loads Numba
+    from latesum.attributed.kernels import play_rounds  # loads Numba
 
     horizon = whole_number(horizon, "horizon", at_least=1)
     policy.check(problem)

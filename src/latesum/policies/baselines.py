@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import Any
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.policies.base import Believed, Block, Play, Policy
@@ -16,6 +17,8 @@ MAX_BLOCK = 1 << 53
 
 class PlainMeans(Policy):
     """Policies that take the mean of an arm's totals as they are, with whatever leaked in."""
+
+    names: Any  # an argument of the dataclasses, and then the tuple of names
 
     def _reset(self) -> None:
         self._played = [0] * self.n_arms
@@ -64,7 +67,7 @@ class FixedSplit(PlainMeans):
     _: KW_ONLY
     shares: Sequence[float] | None = None
     washout: int = 0
-    names: InitVar[Sequence[str] | None] = None  # type: ignore[assignment]
+    names: InitVar[Sequence[str] | None] = None
 
     def __post_init__(self, names: Sequence[str] | None) -> None:
         self.washout = whole_number(self.washout, "the rounds that are not counted")
@@ -107,7 +110,7 @@ class RoundRobin(PlainMeans):
     n_arms: int
     _: KW_ONLY
     block: int = 100
-    names: InitVar[Sequence[str] | None] = None  # type: ignore[assignment]
+    names: InitVar[Sequence[str] | None] = None
 
     def __post_init__(self, names: Sequence[str] | None) -> None:
         self.block = whole_number(self.block, "the length of a block", at_least=1)
@@ -155,7 +158,7 @@ class Oracle(PlainMeans):
     horizon: int
     best_arm: int
     _: KW_ONLY
-    names: InitVar[Sequence[str] | None] = None  # type: ignore[assignment]
+    names: InitVar[Sequence[str] | None] = None
 
     def __post_init__(self, names: Sequence[str] | None) -> None:
         self.horizon = whole_number(self.horizon, "the horizon", at_least=1)
@@ -207,7 +210,7 @@ class ARSUCB(PlainMeans):
     _: KW_ONLY
     growth: float = 2.0
     exploration: float = 4.0
-    names: InitVar[Sequence[str] | None] = None  # type: ignore[assignment]
+    names: InitVar[Sequence[str] | None] = None
 
     def __post_init__(self, names: Sequence[str] | None) -> None:
         self.growth = finite_number(self.growth, "the growth of the blocks", at_least=0)
@@ -276,7 +279,6 @@ class CLW(PlainMeans):
 
     Args:
         delay_bound: The delay's largest value.
-        step_size: The step size of Exp3; by default the paper's.
 
     >>> policy = CLW(2, 1_000, delay_bound=4)
     >>> policy.ask().purpose
@@ -293,19 +295,15 @@ class CLW(PlainMeans):
     horizon: int
     delay_bound: int
     _: KW_ONLY
-    step_size: float | None = None
-    names: InitVar[Sequence[str] | None] = None  # type: ignore[assignment]
+    names: InitVar[Sequence[str] | None] = None
 
     def __post_init__(self, names: Sequence[str] | None) -> None:
         self.horizon = whole_number(self.horizon, "the horizon", at_least=1)
         self.delay_bound = whole_number(self.delay_bound, "the delay bound")
         self.spread = self.delay_bound + 1
         n_arms = whole_number(self.n_arms, "the number of arms", at_least=2)
-        if self.step_size is None:
-            scale = self.spread * math.log(n_arms) / ((4 * n_arms + 1) * self.horizon)
-            self._eta = 4 * math.sqrt(scale)
-        else:
-            self._eta = finite_number(self.step_size, "the step size", above=0)
+        scale = self.spread * math.log(n_arms) / ((4 * n_arms + 1) * self.horizon)
+        self._step_size = 4 * math.sqrt(scale)
         super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
@@ -331,7 +329,9 @@ class CLW(PlainMeans):
     def _probabilities(self) -> dict[int, float]:
         available = self._available()
         least = min(self._losses[arm] for arm in available)
-        weights = {arm: math.exp(-self._eta * (self._losses[arm] - least)) for arm in available}
+        weights = {
+            arm: math.exp(-self._step_size * (self._losses[arm] - least)) for arm in available
+        }
         whole = math.fsum(weights.values())
         return {arm: weight / whole for arm, weight in weights.items()}
 
