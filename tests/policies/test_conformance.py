@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 from latesum import Problem, simulate
@@ -45,6 +46,7 @@ class LastParts(Policy):
         return Block(self._arm, self._left, "learn", segment=10)
 
 
+HISTORY = [(1, 400, 210.0), (1, 300, None), (0, 90, 30.0)]
 OTHERS = {
     "learns from parts": LastParts(3),
     "odaaf, many phases": ODAAF(2, 10**6, mean_delay=0),
@@ -56,6 +58,18 @@ OTHERS = {
     "odaaf, leader first without a bridge": ODAAF(
         3, 9_000, mean_delay=5, bridge=False, order="leader first", first_tolerance=1
     ),
+    "flow without delay": Flow(5, 1_000, mean_delay=0, caution=0),
+    "flow, few rounds": Flow(3, 200, mean_delay=100),
+    # Not the usual generator: the state must name it.
+    "flow, no horizon": Flow(2, mean_delay=0.3, rng=np.random.default_rng([1, 1])),
+    "flow, ucb1, lookahead": Flow(2, mean_delay=20.3, index="ucb1", lookahead=True),
+    "flow, lookahead by a bound": Flow(4, 20_000, mean_delay=5, lookahead=40),
+} | {
+    f"flow, {status_quo=}, {lookahead=}, history of {len(history)}": Flow(
+        3, 6_000, mean_delay=8, lookahead=lookahead, status_quo=status_quo, history=history
+    )
+    for lookahead in (False, True)
+    for status_quo, history in ((0, ()), ("other", HISTORY), ("other", ()), (None, HISTORY))
 }
 
 

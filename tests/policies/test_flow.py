@@ -6,22 +6,13 @@ import math
 import numpy as np
 import pytest
 
+from attributed.plain_policies import kl, largest_within
 from latesum._checks import InvalidInput
 from latesum._kl_kernels import exploration
 from latesum.experiments import simulate
 from latesum.experiments.loop import Loop
-from latesum.policies.conformance import check
 from latesum.policies.flow import Flow
 from latesum.simulation import Problem
-
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
-PARAMETERS = [
-    {"n_arms": 5, "horizon": 1_000, "mean_delay": 0, "caution": 0},
-    {"n_arms": 3, "horizon": 200, "mean_delay": 100, "index": "kl-ucb"},
-    {"n_arms": 2, "mean_delay": 0.3, "names": ["yes", "no"]},
-    {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1", "lookahead": True},
-    {"n_arms": 4, "horizon": 20_000, "mean_delay": 5, "lookahead": 40},
-]
 
 #: Arms, horizon and the mean regret to hold with exponential(50) delays, given a mean delay of 50.
 TARGETS = {
@@ -42,29 +33,6 @@ def merged(plays):
 def regrets(problem, policy, horizon, runs, seed=5):
     made = (simulate(problem, policy, horizon, seed=seed, number=run) for run in range(runs))
     return np.array([run.regret() for run in made])
-
-
-@pytest.mark.parametrize("parameters", PARAMETERS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_conformance(parameters, seed):
-    rng = np.random.default_rng([seed, 1])  # not the usual one: the state must name it
-    check(Flow(**parameters, rng=rng), seed=seed)
-
-
-def kl_upper(p, allowance):
-    p = min(max(p, 0.0), 1.0)
-    low, high = p, 1.0
-
-    def kl(q):
-        first = p * math.log(p / q) if p else 0.0
-        return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
-
-    for _ in range(100):
-        middle = (low + high) / 2
-        if middle in (low, high) or middle >= 1:
-            break
-        low, high = (middle, high) if kl(middle) <= allowance else (low, middle)
-    return low
 
 
 def written_out(order, horizon, mean_delay, world, beta=0.25):
@@ -108,7 +76,8 @@ def written_out(order, horizon, mean_delay, world, beta=0.25):
             g = math.log(x * (1 + math.log(x) ** 2))
             mean = max(means[one], larger[one])
             terms = n[one] + mean_delay * b[one]  # the total is a sum of so many, from 0 to 1
-            most = terms * kl_upper(s[one] / terms, g / terms)
+            share = min(max(s[one] / terms, 0.0), 1.0)
+            most = terms * largest_within(kl, share, g / terms)
             values.append(min(max(mean, 0), 1) + (most - s[one]) / own[one])
         best = max(order, key=values.__getitem__)
     return plays

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import brentq
 
+from attributed.plain_policies import kl, largest_within
 from latesum.delays import parse
 from latesum.policies.flow import FlowBalance
 
@@ -165,17 +165,6 @@ def test_tails_widen_the_limits_after_short_runs():
     assert width(150)[1] > width(150, delay_bound=150)[1]
 
 
-def divergence(p, q):
-    terms = [a * math.log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0]
-    return sum(terms)
-
-
-def upper(p, allowance):
-    if p >= 1 or allowance >= -math.log(1e-300):
-        return 1.0
-    return brentq(lambda q: divergence(p, q) - allowance, p, 1 - 1e-15, xtol=1e-15)
-
-
 def plain_limits(balance, level):
     """The thinned interval again, plainly: a union over the other arms, and n' = N + d B plays."""
     risk, arms = 1 - level, balance.n_arms
@@ -186,7 +175,8 @@ def plain_limits(balance, level):
     def totals(arm, allowance):
         share = min(max(balance.totals[arm] / plays[arm], 0.0), 1.0)
         each = allowance / plays[arm]
-        least, most = plays[arm] * (1 - upper(1 - share, each)), plays[arm] * upper(share, each)
+        most = plays[arm] * largest_within(kl, share, each)
+        least = plays[arm] * (1 - largest_within(kl, 1 - share, each))
         return least - slack[arm], most + slack[arm]
 
     def solved(arm, least, most, low, high):

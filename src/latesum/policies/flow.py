@@ -27,7 +27,7 @@ from latesum.policies.base import Believed, Block, Play, Policy
 from latesum.policies.estimates import Units
 from latesum.policies.saving import StatusQuo, check_history, check_status_quo
 
-Index = Literal["kl-ucb++", "kl-ucb", "ucb1"]
+Index = Literal["kl-ucb++", "ucb1"]
 
 #: Lengths of blocks in mean delays: the first of an arm and a later one, and the least number of
 #: rounds. A first block below two mean delays would amplify errors.
@@ -73,7 +73,7 @@ class Flow(Policy):
             errors of the flow balance are sums of martingale differences. A number is the delay's
             largest value, which makes that segment long enough and the intervals proved; with
             True they rest on the delays being below three mean delays.
-        index: "kl-ucb++", "kl-ucb" or "ucb1".
+        index: "kl-ucb++" or "ucb1".
         caution: By what share `mean_delay` may be too small: the index takes the better one of an
             arm's estimates with the mean delay as given and with one larger by that share. With 0
             it trusts `mean_delay`, which saves a few per cent.
@@ -119,7 +119,7 @@ class Flow(Policy):
         self.horizon = None if horizon is None else whole_number(horizon, "the horizon", at_least=1)
         self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
         self.lookahead = lookahead
-        self.index = known_name(index, ("kl-ucb++", "kl-ucb", "ucb1"), "index")
+        self.index = known_name(index, ("kl-ucb++", "ucb1"), "index")
         self.caution = finite_number(caution, "caution", at_least=0, at_most=0.9)
         self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
@@ -240,8 +240,6 @@ class Flow(Policy):
         if self.caution:
             means = list(map(max, means, balance.means(1.0 + self.caution)))
         clock, horizon = float(balance.rounds_played), float(self.horizon or 0)
-        if self.index == "kl-ucb":
-            horizon = 0.0
         values = [-math.inf] * self.n_arms
         for arm, plays in enumerate(balance.noisy_plays(self._noise)):
             own = balance.own[arm]

@@ -39,10 +39,7 @@ class DelayCurve(NamedTuple):
 
     distributions: tuple[Floats, ...]
     laws: NDArray[np.int64]  # which of them each arm's rewards have
-    bins: Floats  # prior of the weights, its precision, mean delay, end
-    mean: float
-    mean_sd: float  # 0: nothing holds the mean
-    prior: Floats  # the normal equations of the weights by these priors, with their right side
+    bins: Floats  # the rows are those of `model_kernels`
 
 
 def delay_factors() -> tuple[float, ...]:
@@ -77,15 +74,11 @@ def mean_known(mean: float, uncertainty: float, n_arms: int, *, atom: float = 0.
     weights /= weights.sum()
     table = np.array(pieces)
     means = np.where(table[:, 1] > 0, (table[:, 0] + table[:, 1] + 1) / 2, 0.0)
-    bins = np.array([weights, PRIOR_WEIGHT / weights, means, table[:, 1]])
+    given = np.full((2, len(table)), [[mean], [uncertainty * mean]])
+    bins = np.vstack([weights, PRIOR_WEIGHT / weights, means, table[:, 1], given])
     distributions = tuple(_stretched(table, factor) for factor in delay_factors())
     laws = np.zeros(n_arms, dtype=np.int64)
-    deviation = uncertainty * mean
-    pull = means / (deviation * deviation)
-    normal = np.column_stack(
-        [np.diag(bins[1]) + np.outer(pull, means), bins[1] * weights + pull * mean]
-    )
-    return DelayCurve(distributions, laws, bins, mean, deviation, normal)
+    return DelayCurve(distributions, laws, bins)
 
 
 def _stretched(pieces: Floats, factor: float) -> Floats:
@@ -109,8 +102,8 @@ def distribution_known(delays: tuple[Delay, ...]) -> DelayCurve:
     laws = np.array([different.index(delay) for delay in delays])
     mean = max(delay.mean for delay in different)
     end = max(float(each[:, 1].max()) for each in pieces)
-    bins, prior = np.array([[1.0], [PRIOR_WEIGHT], [mean], [end]]), np.full((1, 2), PRIOR_WEIGHT)
-    return DelayCurve(pieces, laws, bins, mean, 0.0, prior)
+    bins = np.array([[1.0], [PRIOR_WEIGHT], [mean], [end], [mean], [0.0]])
+    return DelayCurve(pieces, laws, bins)
 
 
 def _pieces_of(delay: Delay) -> list[tuple[float, float, float]]:

@@ -147,16 +147,15 @@ class DelayExplanation:
         dispersion: float = 1.0,
     ) -> tuple[float, float, float, float]:
         """Steps from `point`, in place; with one mean held, or none: `model_kernels.fit`."""
-        curve, design, (arm, value) = self.curve, self.design, held
+        design, (arm, value) = self.design, held
         if arm >= 0:
             point[self.n_bins + arm] = value
         for law in self._used_laws:
             design.fill(segments, law)
-        given = np.array([segments.typical, dispersion, curve.mean, curve.mean_sd])
         variances = self.variances if point is self.point else self.variances.copy()
         seen = segments.table, segments.pending_from, design.arrivals, self.laws
         found: tuple[float, float, float, float] = kernels().fit(
-            steps, arm, *seen, curve.prior, curve.bins, given, point, variances
+            steps, arm, *seen, self.curve.bins, segments.typical, dispersion, point, variances
         )
         if not math.isfinite(sum(found)):  # absurd totals, which nothing explains
             point[:], variances[:] = self._neutral(segments), 1.0
@@ -183,7 +182,7 @@ class DelayExplanation:
 
     def _neutral(self, segments: Segments) -> Floats:
         """The prior of the curve, after the silence at the start, and all means the same."""
-        (prior, *_, ends), silence = self.curve.bins, segments.silence
+        (prior, _, _, ends, *_), silence = self.curve.bins, segments.silence
         if silence * segments.typical >= Segments.FEWEST and silence <= ends[-1]:
             prior = np.where(ends < silence, 0.0, prior)
         point = np.full(len(self.point), segments.typical)

@@ -90,7 +90,7 @@ def step(segments: Segments, curve: DelayCurve, point: Floats) -> Step:
     The solution has sum theta = 1, by a multiplier.
     """
     n_bins, width = curve.bins.shape[1], len(point)
-    prior, precision, bin_means, _ = curve.bins
+    prior, precision, bin_means, _, (mean, *_), (mean_sd, *_) = curve.bins
     plays, shares = plays_arriving(segments, curve)
     by_weight = np.einsum("cgi,i->cg", plays, point[n_bins:])
     by_mean = np.einsum("cgi,g->ci", plays, point[:n_bins])
@@ -103,9 +103,9 @@ def step(segments: Segments, curve: DelayCurve, point: Floats) -> Step:
     matrix += np.diag(np.concatenate([precision, np.ones(width - n_bins)]))
     side = equations.T @ inverse @ right
     side += np.concatenate([precision * prior, np.full(width - n_bins, segments.typical)])
-    if curve.mean_sd > 0:
-        matrix[:n_bins, :n_bins] += np.outer(bin_means, bin_means) / curve.mean_sd**2
-        side[:n_bins] += bin_means * curve.mean / curve.mean_sd**2
+    if mean_sd > 0:
+        matrix[:n_bins, :n_bins] += np.outer(bin_means, bin_means) / mean_sd**2
+        side[:n_bins] += bin_means * mean / mean_sd**2
     border = np.concatenate([np.ones(n_bins), np.zeros(width - n_bins)])
     bordered = np.block([[matrix, border[:, None]], [border[None, :], np.zeros((1, 1))]])
     found = np.linalg.solve(bordered, np.append(side, 1.0))[:-1]
@@ -114,6 +114,6 @@ def step(segments: Segments, curve: DelayCurve, point: Floats) -> Step:
     left = right - equations @ found
     objective = float(left @ inverse @ left + np.linalg.slogdet(sigma)[1])
     objective += float(np.sum(precision * (found[:n_bins] - prior) ** 2))
-    if curve.mean_sd > 0:
-        objective += float(((found[:n_bins] @ bin_means - curve.mean) / curve.mean_sd) ** 2)
+    if mean_sd > 0:
+        objective += float(((found[:n_bins] @ bin_means - mean) / mean_sd) ** 2)
     return Step(found, variances, objective)

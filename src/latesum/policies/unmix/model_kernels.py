@@ -20,11 +20,9 @@ from latesum._kl_kernels import CLOSE, bernoulli_upper, exploration
 START, END, ARM, TOTAL, KNOWN, BLOCK = 0, 1, 2, 3, 4, 5
 #: Segments further apart than this share no noise in the fit.
 BAND = 6
-#: Rows of `bins`: the prior of the weights, its precision, the mean delay and end of each bin.
-PRIOR, PRECISION, BIN_MEAN, BIN_END = 0, 1, 2, 3
-#: Entries of `given`: the mean total per round, how much rewards vary (1: as 0/1 rewards do), the
-#: mean delay that was given, and its standard deviation (0: none was given).
-TYPICAL, DISPERSION, MEAN, MEAN_SD = 0, 1, 2, 3
+#: Rows of `bins`: the prior of the weights, its precision, the mean delay and end of each bin; and
+#: for all bins the mean delay that was given, and its standard deviation (0: none was given).
+PRIOR, PRECISION, BIN_MEAN, BIN_END, MEAN, MEAN_SD = 0, 1, 2, 3, 4, 5
 
 # What follows keeps matrices positive and estimates finite; none of it matters in a good fit.
 _LARGEST_MEAN = 0.98
@@ -121,7 +119,7 @@ def _linearize(c, table, arrivals, laws, point, dispersion, equation):
 
 
 @compiled
-def whiten(table, pending, arrivals, laws, point, given, equations):
+def whiten(table, pending, arrivals, laws, point, typical, dispersion, equations):
     """Write the equations of all segments, divided by the Cholesky factor of their covariance.
 
     An equation has the coefficients of the weights and of the means and the right side. Returned is
@@ -147,8 +145,8 @@ def whiten(table, pending, arrivals, laws, point, given, equations):
             low += 1
         for s in range(low, c + 1):
             at_least += loads[s, c - s] * roots[s]
-        expected, varies = _linearize(c, table, arrivals, laws, point, given[DISPERSION], equation)
-        mean_total = max(expected, at_least, _LEAST_EXPECTED * roots[c] ** 2 * given[TYPICAL])
+        expected, varies = _linearize(c, table, arrivals, laws, point, dispersion, equation)
+        mean_total = max(expected, at_least, _LEAST_EXPECTED * roots[c] ** 2 * typical)
         variance = varies + mean_total - expected
         for s in range(low, c + 1):
             variance -= loads[s, c - s] * loads[s, c - s]
@@ -167,7 +165,7 @@ def whiten(table, pending, arrivals, laws, point, given, equations):
             earlier = equations[j]
             for i in range(width + 1):
                 equation[i] -= value * earlier[i]
-        pivot = math.sqrt(max(variance, _LEAST_PIVOT * given[DISPERSION] * (mean_total + 1.0)))
+        pivot = math.sqrt(max(variance, _LEAST_PIVOT * dispersion * (mean_total + 1.0)))
         factors[c, 0] = pivot
         if c < pending and table[c, KNOWN] == 1.0:
             noise += 2.0 * math.log(pivot)
@@ -195,7 +193,9 @@ def _add(equations, matrix):
 def _factorize(matrix, upper):
     """U with U'U = matrix; of both the upper triangle counts, and pivots stay positive."""
     width = len(matrix)
-    upper[:] = matrix[:, :width]
+    for i in range(width):
+        for j in range(i, width):
+            upper[i, j] = matrix[i, j]
     for k in range(width):
         pivot = 1.0 / math.sqrt(max(upper[k, k], 1e-12))
         for j in range(k, width):
@@ -233,7 +233,8 @@ def _on_simplex(matrix, upper, border, found):
     for g in range(width):
         weight += border[g] * towards[g]
         total += border[g] * found[g]
-    found -= towards * (total - 1.0) / weight
+    for i in range(width):
+        found[i] -= towards[i] * (total - 1.0) / weight
     return towards, weight
 
 
@@ -256,13 +257,14 @@ def _mean_variances(upper, towards, weight, variances):
 
 
 @compiled
-def fit(steps, arm, table, pending, arrivals, laws, prior, bins, given, point, variances):
+def fit(steps, arm, table, pending, arrivals, laws, bins, typical, dispersion, point, variances):
     """Gauss-Newton steps from `point`, in place; minus twice the log-likelihood, and the misfit.
 
-    The mean of `arm` (-1: none) is held. `prior` has the normal equations of the weights before
-    anything was seen. `variances` of the means are those once all that was played is reported. Also
-    returned are the squared distance of the means from [0, 1], in standard deviations, and the
-    logarithm of the determinant of their information: with it the likelihood is the restricted one.
+    The mean of `arm` (-1: none) is held; `typical` is the mean total per round, and `dispersion`
+    how much rewards vary (1: as 0/1 rewards do). `variances` of the means are those once all that
+    was played is reported. Also returned are the squared distance of the means from [0, 1], in
+    standard deviations, and the logarithm of the determinant of their information: with it the
+    likelihood is the restricted one.
     """
     count, n_bins, width = len(table), bins.shape[1], len(point)
     equations, matrix = np.empty((count, width + 1)), np.empty((width, width + 1))
@@ -270,11 +272,18 @@ def fit(steps, arm, table, pending, arrivals, laws, prior, bins, given, point, v
     objective, misfit, information = 0.0, 1.0, 0.0
     value = point[n_bins + arm]
     for step in range(steps):
-        noise = whiten(table, pending, arrivals, laws, point, given, equations)
+        noise = whiten(table, pending, arrivals, laws, point, typical, dispersion, equations)
         matrix[:] = 0.0
-        matrix[:n_bins, :n_bins], matrix[:n_bins, width] = prior[:, :n_bins], prior[:, n_bins]
+        for g in range(n_bins):
+            matrix[g, g] = bins[PRECISION, g]
+            matrix[g, width] = bins[PRECISION, g] * bins[PRIOR, g]
+            if bins[MEAN_SD, g] > 0.0:
+                pull = bins[BIN_MEAN, g] / bins[MEAN_SD, g] ** 2
+                matrix[g, width] += pull * bins[MEAN, g]
+                for h in range(g, n_bins):
+                    matrix[g, h] += pull * bins[BIN_MEAN, h]
         for i in range(n_bins, width):  # each mean as if it were known from one round
-            matrix[i, i], matrix[i, width] = 1.0, given[TYPICAL]
+            matrix[i, i], matrix[i, width] = 1.0, typical
         if arm >= 0:
             matrix[n_bins + arm, n_bins + arm] += _HELD
             matrix[n_bins + arm, width] += _HELD * value
@@ -303,13 +312,15 @@ def fit(steps, arm, table, pending, arrivals, laws, prior, bins, given, point, v
             _factorize(matrix, upper)
             _on_simplex(matrix, upper, border, found)
         if step == steps - 1:
-            objective, misfit = _judge(noise, table, pending, equations, bins, given, found)
+            objective, misfit = _judge(noise, table, pending, equations, bins, found)
         total = 0.0
         for g in range(n_bins):
             found[g] = max(found[g], 0.0)
             total += found[g]
-        point[:n_bins] = found[:n_bins] / total
-        point[n_bins:] = np.minimum(np.maximum(found[n_bins:], _LEAST_MEAN), _MOST_MEAN)
+        for g in range(n_bins):
+            point[g] = found[g] / total
+        for i in range(n_bins, width):
+            point[i] = min(max(found[i], _LEAST_MEAN), _MOST_MEAN)
     impossible = 0.0
     for i in range(n_bins, width):
         outside = max(point[i] - 1.0, 0.0) + min(point[i], 0.0)
@@ -318,7 +329,7 @@ def fit(steps, arm, table, pending, arrivals, laws, prior, bins, given, point, v
 
 
 @compiled
-def _judge(noise, table, pending, equations, bins, given, found):
+def _judge(noise, table, pending, equations, bins, found):
     """Minus twice the log-likelihood with the priors, and by how much segments fit too badly."""
     n_bins, width = bins.shape[1], len(found)
     squares, reported = 0.0, 0.0
@@ -332,7 +343,7 @@ def _judge(noise, table, pending, equations, bins, given, found):
     for g in range(n_bins):
         objective += bins[PRECISION, g] * (found[g] - bins[PRIOR, g]) ** 2
         mean += found[g] * bins[BIN_MEAN, g]
-    if given[MEAN_SD] > 0.0:
-        objective += ((mean - given[MEAN]) / given[MEAN_SD]) ** 2
+    if bins[MEAN_SD, 0] > 0.0:
+        objective += ((mean - bins[MEAN, 0]) / bins[MEAN_SD, 0]) ** 2
     freedom = max(reported - (width - n_bins) - 3.0, 0.0)
     return objective, max(1.0, (squares + _SEGMENTS_ASSUMED) / (freedom + _SEGMENTS_ASSUMED))
