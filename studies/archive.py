@@ -54,8 +54,6 @@ def main() -> bool:
     parser.add_argument("--only", action="append", help="only this entry, such as unmix")
     parser.add_argument("--track", action="append", choices=TRACKS, help="only this track")
     parser.add_argument("--runs", type=int, default=RUNS, help=f"per cell of core-1 ({RUNS})")
-    parser.add_argument("--problems", type=int, help="only the first problems of random-1")
-    parser.add_argument("--wrong", type=int, help="the same where the given mean is wrong")
     asked = parser.parse_args()
     every = [(text, track) for track, texts in ENTRIES.items() for text in texts]
     chosen = [
@@ -71,14 +69,11 @@ def main() -> bool:
             entry, seed = Entry.read(text, track), asked.seed
             outcomes = [
                 run_entry(entry, "core-1", seed=seed, runs=asked.runs, **how),
-                run_entry(entry, "random-1", seed=seed, runs=asked.problems, **how),
+                run_entry(entry, "random-1", seed=seed, **how),
             ]
-            factors = WRONG_FACTORS if track == "mean" else ()
             wrong = {
-                factor: run_entry(
-                    entry, "random-1", seed=seed, factor=factor, runs=asked.wrong, **how
-                )
-                for factor in factors
+                factor: run_entry(entry, "random-1", seed=seed, factor=factor, **how)
+                for factor in (WRONG_FACTORS if track == "mean" else ())
             }
             speed = microseconds_per_decision(entry)
             made = card(entry, outcomes, robustness=wrong, microseconds=speed)

@@ -50,7 +50,7 @@ CONSTANTS: dict[str, Any] = {
 
 
 @contextmanager
-def changed(name: str | None, factor: float) -> Iterator[None]:
+def changed(name: str, factor: float) -> Iterator[None]:
     """A constant times a factor; curves that were made with another value are forgotten.
 
     >>> with changed("FEWEST", 2):
@@ -59,9 +59,6 @@ def changed(name: str | None, factor: float) -> Iterator[None]:
     >>> Segments.FEWEST
     8
     """
-    if name is None:
-        yield
-        return
     module = CONSTANTS[name]
     before = getattr(module, name)
     if isinstance(before, tuple):

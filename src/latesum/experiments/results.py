@@ -234,15 +234,15 @@ class Results:
         known_name(per, ("checkpoint", "run", "summary"), "kind of table, per")
         return as_frame(self._arrow(per), backend)
 
-    def to_parquet(self, path: str | Path, *, per: Per = "run") -> None:
-        """Write the table that `to_frame` makes; with `per="run"` also the regret at checkpoints.
+    def to_parquet(self, path: str | Path) -> None:
+        """Write one row per run, as `to_frame(per="run")` has it, with the regret at checkpoints.
 
         The file is there as a whole or not at all, and the same results give the same bytes.
         """
         pq = require("pyarrow.parquet", "experiments")
         try:
             with atomic_write(Path(path)) as unfinished:
-                pq.write_table(self._arrow(per, curves=True), unfinished, compression="zstd")
+                pq.write_table(self._arrow("run", curves=True), unfinished, compression="zstd")
         except OSError as error:
             raise InvalidInput(f"cannot write {path}: {error}.") from error
 
