@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -40,7 +39,7 @@ class CellSpec(RunSpec):
         except Exception:
             block = max(1, self.horizon // (FALLBACK_TURNS * self.prepared[0].n_arms))
             round_robin = PolicySpec("round-robin", {"block": block})
-            return RunSpec.run(dataclasses.replace(self, policy=round_robin), number, until=until)
+            return RunSpec.run(replace(self, policy=round_robin), number, until=until)
 
     def error(self, number: int) -> str:
         """What the policy raises in a run."""
@@ -58,9 +57,7 @@ class CellSpec(RunSpec):
         cell = suite(self.problem).cells[number]
         spec = _cell_spec(cell, self.policy, int(str(self.seed)), self.measures)
         horizon = min(cell.horizon, self.horizon)
-        return dataclasses.replace(
-            spec, horizon=horizon, checkpoints=(), given=self.given, prior=self.prior
-        )
+        return replace(spec, horizon=horizon, checkpoints=(), given=self.given, prior=self.prior)
 
 
 @register_measure("failed")
@@ -116,6 +113,7 @@ def run_entry(
     playable = [place for place, cell in enumerate(chosen.cells) if entry.can_play(cell)]
     seed = entry.test_seed(chosen) if seed is None else seed
     once, reference = chosen.runs == 1, PolicySpec.parse(REFERENCE)
+    given = {} if factor == 1 else {"mean_delay": factor}
     specs: list[CellSpec]
     if once:  # run i is on cell i; those that the entry cannot play are left out afterwards
         count, compared = len(chosen.cells[:runs]), [0]
@@ -125,7 +123,7 @@ def run_entry(
         kept: tuple[str, ...] = ("regret", _failing(entry))
         if entry.policy.sees == "totals":
             kept = (*kept, STUCK, "interval_misses")
-        more: dict[str, Any] = {"given": _factors(factor), "prior": entry.prior}
+        more: dict[str, Any] = {"given": given, "prior": entry.prior}
         specs = [
             CellSpec(chosen.name, entry.policy, horizon, seed=seed, measures=kept, **more),
             CellSpec(chosen.name, reference, horizon, seed=seed, measures=("regret",)),
@@ -134,7 +132,7 @@ def run_entry(
         cells = [chosen.cells[place] for place in playable]
         count = runs or chosen.runs
         compared = [place for place, cell in enumerate(cells) if not cell.problem.changes]
-        specs = [_entry_spec(entry, cell, seed, factor) for cell in cells]
+        specs = [replace(_entry_spec(entry, cell, seed), given=given) for cell in cells]
         specs += [_cell_spec(cells[place], reference, seed, ("regret",)) for place in compared]
     rows = run(specs, count, what=chosen.name, **options).rows
     own, others = rows[: -len(compared)], rows[-len(compared) :]
@@ -155,12 +153,12 @@ def run_entry(
     return Outcome(chosen, cells, seed, made[0], made[1], made[2], made[3], intervals, errors)
 
 
-def _entry_spec(entry: Entry, cell: Cell, seed: int, factor: float = 1.0) -> CellSpec:
+def _entry_spec(entry: Entry, cell: Cell, seed: int) -> CellSpec:
     measures = ["regret", _failing(entry)]
     if entry.policy.sees == "totals" and not cell.problem.changes:
         measures.append(STUCK)
     spec = _cell_spec(cell, entry.policy, seed, tuple(measures))
-    return dataclasses.replace(spec, given=_factors(factor), prior=entry.prior)
+    return replace(spec, prior=entry.prior)
 
 
 def _cell_spec(cell: Cell, policy: PolicySpec, seed: int, measures: tuple[str, ...]) -> CellSpec:
@@ -178,10 +176,6 @@ def _cell_spec(cell: Cell, policy: PolicySpec, seed: int, measures: tuple[str, .
 def _failing(entry: Entry) -> str:
     """The measure of whether the entry's policy failed."""
     return f"failed(kind={entry.policy.owner.kind!r})"
-
-
-def _factors(factor: float) -> dict[str, float]:
-    return {} if factor == 1 else {"mean_delay": factor}
 
 
 def rerun(entry: Entry, cell: Cell, number: int, seed: int) -> float:
