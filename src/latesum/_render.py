@@ -152,9 +152,11 @@ class TextTable:
         table.title_justify = table.caption_justify = "left"
         table.title = None if self.title is None else Text(self.title, style="bold")
         table.caption = None if self.caption is None else Text(self.caption, style="dim italic")
-        for column in self.columns:
+        for place, column in enumerate(self.columns):
             side: Any = "left" if column in self.texts else "right"
-            table.add_column(Text(column), justify=side, no_wrap=side == "right")
+            # Rich takes the place it needs from columns that wrap: the first would be gone.
+            whole = place == 0 or side == "right"
+            table.add_column(Text(column), justify=side, no_wrap=whole)
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table

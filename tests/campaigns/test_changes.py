@@ -220,7 +220,7 @@ def test_the_horizon_and_the_delay_are_changed_in_time_or_rounds(new_campaign, c
 def test_expected_rounds_say_what_stays_in_rounds(new_campaign, clock):
     campaign = new_campaign()
     note = campaign.change(expected_rounds=8000, **ME).note
-    assert "horizon = 450,000, mean_delay = 1,500 stay as they are, in rounds" in note
+    assert "horizon (450,000 rounds) and mean delay (1,500 rounds) stay as they are" in note
     campaign.change(expected_rounds=4000, parameters={"horizon": "90 days"}, **ME)
     assert campaign.config.parameters == {"horizon": 360_000, "mean_delay": 1500}
 

@@ -157,7 +157,7 @@ def test_a_campaign_is_changed_on_the_command_line(campaign):
     out = campaign("change", "--align", "week", "--completeness", "9 days: 1", *WHY).done()
     assert campaign("change", "--completeness", "none", *WHY)[0] == 0
     out = campaign("change", "--expected-rounds", "6000", *WHY).done()
-    assert "horizon = 450,000, mean_delay = 2,500.0 stay as they are, in rounds" in out
+    assert "The horizon (450,000 rounds) and mean delay (2,500 rounds) stay as they are" in out
     campaign("change", *WHY).refused(
         "say what to change: --run-for, --late, --parameter, --expected-rounds"
     )

@@ -48,15 +48,8 @@ def test_version(latesum):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([*COMPARE[:2], "0.5", *COMPARE[3:]], "at least 2 arms"),
-        ([*COMPARE[:2], "0.5,1.5", *COMPARE[3:]], "at most 1"),
         ([*COMPARE[:2], "0.5,good", *COMPARE[3:]], "not 'good'"),
-        ([*COMPARE[:4], "unifrom(0,10)", *COMPARE[5:]], "did you mean 'uniform'"),
-        ([*COMPARE[:6], "odaf", *COMPARE[7:]], "did you mean 'odaaf'"),
-        ([*COMPARE[:8], "0", *COMPARE[9:]], "horizon"),
         ([*COMPARE, "--status-quo", "yesterday"], "the number of an arm (0, 1, ...)"),
-        ([*COMPARE, "--status-quo", "2"], "no arm 2"),
-        ([*COMPARE, "--history", "100"], "a history needs status_quo"),
         ([*COMPARE, "--out", "no/such/folder/x.parquet"], "does not exist"),
         (["delays", "gamma(3)"], "there is no delay 'gamma'"),
         (["campain"], "campaign"),

@@ -33,19 +33,6 @@ def test_a_plan_with_regions(latesum, history, tmp_path):
     assert "half-time test" in page.read_text()
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (["--regions", "2"], "regions are planned from a history"),
-        (["--regions", "2", "--history", "HISTORY", "--rate", "0.1"], "leave rate out"),
-        (["--regions", "3", "--history", "HISTORY"], "has 2 regions"),
-        ([], "say traffic"),
-    ],
-)
-def test_a_plan_with_regions_refuses(latesum, history, more, words):
-    latesum(*PLAN, *(history if each == "HISTORY" else each for each in more)).refused(words)
-
-
 NEW = [
     "new", "offers", "--options", "a,b", "--start", "2026-03-01", "--run-for", "5 weeks",
     "--late", "about 1 day", "--status-quo", "a", "--expected-rounds", "9000", "--time-basis", "arrival",

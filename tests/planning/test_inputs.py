@@ -131,6 +131,8 @@ def test_the_weekly_pattern_fits_the_buckets():
         ({"lift": "much"}, "the lift must be written"),
         ({"traffic": "lots"}, "traffic must be written"),
         ({"traffic": "0 per day"}, "above 0"),
+        ({"traffic": "8.000 per day"}, "two ways; write 8000 or 8 per day"),
+        ({"traffic": "800.000 a week"}, "two ways; write 800000 or 800 per week"),
         ({"traffic": "1 per month", "bucket": "hour"}, "less than one decision"),
         ({"options": 1}, "at least 2"),
         ({"rate": None}, "one of the two"),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import latesum
+from latesum import Beta, Problem, _compile, plan, simulate
 from latesum.experiments.markets.spec import MarketRunSpec
+from latesum.experiments.warm_up import warm_up
 from latesum.policies import available
-from latesum.simulation import Beta
 from latesum.simulation.market import Market
 
 #: Two small kernels in files of their own, as the package has them, and one that calls the other.
@@ -45,7 +45,7 @@ print(played, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 @pytest.fixture
 def package(tmp_path):
     """A copy of the package, whose kernels may be changed."""
-    source = Path(latesum.__file__).parent
+    source = Path(_compile.__file__).parent
     shutil.copytree(source, tmp_path / "latesum", ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path / "latesum"
 
@@ -97,25 +97,41 @@ def versions():
     }
 
 
-def test_a_kernel_has_one_version():
+def test_nothing_is_left_to_compile_and_a_kernel_has_one_version(latesum):
     """Two processes that compile at once can then only write the same code into one file."""
-    problem = latesum.Problem([0.5, 0.6, 0.4], "uniform(0, 100)")
-    rewards = latesum.Problem([Beta(1, 3), 0.5], "exponential(9).clipped(200)")
-    long = latesum.Problem([0.5, 0.6, 0.4], "uniform(0, 9000)")
-    undelayed = latesum.Problem([0.5, 0.6, 0.4], "constant(0)")
+    out = latesum("warm-up").done()
+    assert "kernels compiled in" in out or "All kernels were there already" in out
+    compiled, found = warm_up()  # what the workers of the command have compiled is found here
+    assert compiled == 0
+    assert found > 5  # those that Python calls; others are part of them
+    before = versions()
+    problem = Problem([0.5, 0.6, 0.4], "uniform(0, 100)")
+    rewards = Problem([Beta(1, 3), 0.5], "exponential(9).clipped(200)")
+    long = Problem([0.5, 0.6, 0.4], "uniform(0, 9000)")
+    undelayed = Problem([0.5, 0.6, 0.4], "constant(0)")
     for policy in available("totals"):
         for where in (problem, rewards, long):
-            latesum.simulate(where, policy, 5_000, seed=1, bucket=50, report_lag=100)
-            made = latesum.simulate(where, policy, 20_000, seed=1)
-            made.policy.estimates()
+            simulate(where, policy, 5_000, seed=1, bucket=50, report_lag=100)
+            simulate(where, policy, 20_000, seed=1).policy.estimates()
     for policy in available("attributed"):
         where = (undelayed,) if policy == "improved-ucb" else (undelayed, problem, rewards, long)
         for each in where:
-            latesum.simulate(each, policy, 2_000, seed=1)
+            simulate(each, policy, 2_000, seed=1)
     for regions in (1, 2):
         MarketRunSpec(Market(regions=regions, buckets=8), "switchback").run(0)
-    assert len(versions()) > 5
-    assert {name: found for name, found in versions().items() if len(found) > 1} == {}
+    plan(
+        options=3,
+        rate=0.1,
+        lift="50%",
+        traffic="1000 per day",
+        late="4 hours",
+        run_for="6 weeks",
+        replications=2,
+        workers=1,
+        sensitivity=False,
+    )
+    assert versions() == before
+    assert {name: found for name, found in before.items() if len(found) > 1} == {}
 
 
 def test_without_a_folder_that_can_be_written_kernels_work_and_are_not_kept(package):
@@ -124,3 +140,42 @@ def test_without_a_folder_that_can_be_written_kernels_work_and_are_not_kept(pack
     (package.parent / "cache").write_text("a file, not a folder")
     assert result_of(package, SMALL)[0] == 2000
     assert result_of(package, SMALL) == [2000, 0, 1]
+
+
+@pytest.fixture
+def folder_of(monkeypatch):
+    """The folder for kernels with these variables set and no others."""
+
+    def ask(**variables):
+        for name in ("LATESUM_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, str(value))
+        return _compile.cache_folder.__wrapped__()
+
+    return ask
+
+
+def test_the_folder_is_where_the_variables_say(folder_of, tmp_path):
+    ours, numbas, usual = (tmp_path / name for name in ("ours", "numbas", "usual"))
+    given = {"LATESUM_CACHE_DIR": ours, "NUMBA_CACHE_DIR": numbas, "XDG_CACHE_HOME": usual}
+    for name, expected in (
+        ("LATESUM_CACHE_DIR", ours), ("NUMBA_CACHE_DIR", numbas), ("XDG_CACHE_HOME", usual)
+    ):  # fmt: skip
+        assert folder_of(**given).parent.parent == expected
+        del given[name]
+
+
+def test_the_first_use_says_that_it_compiles(folder_of, tmp_path, caplog):
+    folder_of(NUMBA_CACHE_DIR=tmp_path)
+    assert "compiling kernels" in caplog.text
+    caplog.clear()
+    folder_of(NUMBA_CACHE_DIR=tmp_path)
+    assert caplog.text == ""
+
+
+def test_a_folder_that_cannot_be_written_is_named(folder_of, tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    assert folder_of(LATESUM_CACHE_DIR=tmp_path / "file") is None
+    assert str(tmp_path / "file") in caplog.text
+    assert "LATESUM_CACHE_DIR" in caplog.text

@@ -60,3 +60,9 @@ def test_long_names_are_cut_off_by_no_file_but_fitted_by_a_terminal():
     table.add_row("x" * 120, "1")
     assert "x" * 120 in str(table)
     assert "x" * 120 not in _printed_by_rich(table, width=60)
+
+
+def test_a_narrow_terminal_shows_what_each_row_is_of():
+    table = new_table(None, ["policy", *(f"column {number}" for number in range(9))])
+    table.add_row("switchback", *["1,234,567"] * 9)
+    assert " swit" in _printed_by_rich(table, width=60)

@@ -394,10 +394,9 @@ def _changed_fields(
     spans = ("horizon", "mean_delay", "delay_bound", "delay_variance")
     in_rounds = [key for key in spans if key in after.parameters and key not in named]
     if "expected_rounds" in changes and in_rounds and not after.is_market:
-        stay = ", ".join(f"{key} = {after.parameters[key]:,}" for key in in_rounds)
-        notes.append(
-            f"{stay} stay as they are, in rounds; if they were given in time, give them again."
-        )
+        values = [(key.replace("_", " "), after.parameters[key]) for key in in_rounds]
+        stay = " and ".join(f"{name} ({value:,.6g} rounds)" for name, value in values)
+        notes.append(f"The {stay} stay as they are; if they were given in time, give them again.")
     if after.note is not None and after.note != config.note:
         notes.append(after.note)
     return changes, {key: saved.get(key) for key in changes}, notes
