@@ -6,7 +6,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from latesum.campaigns import Campaign, Row
+from latesum.campaigns import Row
 from latesum.campaigns.charts import (
     columns_of,
     options_chart,
@@ -23,7 +23,7 @@ DAYS = 10
 
 
 @pytest.fixture
-def campaign(tmp_path, clock):
+def campaign(new_campaign, clock):
     """Ten days in two regions with a history; the last total is awaited, one was ordered, one day was strange."""
     rng = np.random.default_rng(5)
     start = clock().date()
@@ -32,11 +32,9 @@ def campaign(tmp_path, clock):
          "total": float(rng.poisson(0.1 * size * (1.4 if (start - timedelta(days=back)).weekday() == 5 else 1)))}
         for back in range(21, 0, -1) for region, size in SIZES.items()
     ]  # fmt: skip
-    made = Campaign.create(
-        name="offers", options=["old", "new"], regions=list(SIZES), every="day", history=history,
-        parameters={"horizon": "60 days", "late": "about 1 day"}, status_quo="old", unit="sales",
-        expected_rounds=5000, time_basis="arrival", seed=1, clock=clock, store=tmp_path / "c.db",
-    )  # fmt: skip
+    given = {"horizon": "60 days", "late": "about 1 day"}
+    told = {"regions": list(SIZES), "history": history, "status_quo": "old", "unit": "sales"}
+    made = new_campaign("offers", ["old", "new"], "switchback", given, **told)
     for day in range(1, DAYS + 1):
         decided = made.decide_all()
         weekday = clock().weekday()
@@ -75,13 +73,11 @@ def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
         assert sum(option.buckets for option in here) == DAYS
 
 
-def test_an_option_that_a_winner_waits_for_is_a_candidate(tmp_path, clock):
+def test_an_option_that_a_winner_waits_for_is_a_candidate(new_campaign, clock):
     """In its one period "bold" sells a third: its interval is below the others' on that day."""
-    made = Campaign.create(
-        name="offers", options=["old", "new", "bold"], every="day", policy="switchback",
-        parameters={"horizon": "40 days", "late": "about 1 day"}, status_quo="old",
-        expected_rounds=8000, time_basis="arrival", seed=1, clock=clock, store=tmp_path / "c.db",
-    )  # fmt: skip
+    given = {"horizon": "40 days", "late": "about 1 day"}
+    options = ["old", "new", "bold"]
+    made = new_campaign("offers", options, "switchback", given, status_quo="old")
     waited_though_worse = False
     for day in range(1, 23):  # in the second half it is not waited for any more
         decided = made.decide()

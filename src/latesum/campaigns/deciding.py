@@ -358,10 +358,9 @@ def _decide_market(state: CampaignState, bucket: int, now: datetime) -> dict[str
 
 def _chosen_last(part: CampaignState, choice: RegionChoice, bucket: int) -> str:
     """What the policy chose last; an order, or what else was shown, ends with its own buckets."""
-    for earlier in range(bucket - 1, 0, -1):
-        decision = part.decisions.get(earlier)
-        chosen = decision is not None and decision.source == "policy"
-        if decision is not None and chosen and decision.arm not in part.removed:
+    for decision in reversed(part.decisions.values()):
+        chosen = decision.bucket < bucket and decision.source == "policy"
+        if chosen and decision.arm not in part.removed:
             return decision.option
     return choice.option
 
