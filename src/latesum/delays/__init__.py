@@ -25,7 +25,7 @@ from latesum.delays.families import (
     truncated_normal,
     uniform,
 )
-from latesum.delays.parsing import available, parse
+from latesum.delays.parsing import parse
 
 if _TYPE_CHECKING:
     from latesum.delays.fitting import FittedDelay, fit
@@ -33,7 +33,6 @@ if _TYPE_CHECKING:
 __all__ = [
     "Delay",
     "FittedDelay",
-    "available",
     "check",
     "constant",
     "exponential",

@@ -34,15 +34,6 @@ def law(function: _Function) -> _Function:
     return function
 
 
-def available() -> list[str]:
-    """The names that `parse` knows.
-
-    >>> {"constant", "uniform", "geometric"} <= set(available())
-    True
-    """
-    return DELAYS.names()
-
-
 def parse(text: str | Delay) -> Delay:
     """Read a delay such as "uniform(0, 100)"; a delay is returned as it is.
 
