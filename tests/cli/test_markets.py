@@ -39,7 +39,7 @@ NEW = [
 ]  # fmt: skip
 
 
-def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_why(
+def test_a_new_campaign_with_a_history_has_the_policy_that_a_plan_recommends_and_says_why(
     campaign, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("latesum.cli.campaign_new._RUNS", 2)
@@ -48,9 +48,8 @@ def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_
     (tmp_path / "past.csv").write_text("\n".join(["date,rounds,total", *rows]), encoding="utf-8")
     said = " ".join(campaign(*NEW, "--history", "past.csv").done().split())
     chosen = said.split("Policy: ")[1].split(",")[0]
-    assert "in 2 simulated markets like the history, with one option 10% better, it loses" in said
-    lost = {"switchback", "unmix", "flow", "half-time test"} - {chosen}
-    assert all(f"{name} " in said for name in lost)
+    assert "in 2 simulated markets like the history, with one option 10% better, " in said
+    assert chosen in ("switchback", "unmix", "flow")
     assert f"; {chosen} with" in said
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,8 +37,6 @@ Late = Annotated[
 Parameters = Annotated[
     list[str] | None, typer.Option(help='Of the policy: "novelty=0.01"; may be repeated.')
 ]
-#: What a campaign without regions can have, by its label in a plan.
-_CAN_RUN = ("switchback", "unmix", "flow")
 #: Where no policy is given, it is chosen with this lift and number of runs of each.
 _LIFT, _RUNS = 0.1, 40
 
@@ -132,7 +129,7 @@ def _add_history(config: dict[str, Any], file: Path, form: Any) -> Any:
 def _choose_policy(
     config: Mapping[str, Any], run_for: str | None, late: str | None
 ) -> tuple[str, str]:
-    """The policy that loses least in markets like the history, and why."""
+    """The policy that a plan recommends for markets like the history, and why."""
     from latesum.planning import plan
 
     try:
@@ -152,18 +149,12 @@ def _choose_policy(
             run_for=run_for or "90 days",
             sensitivity=False,
             replications=_RUNS,
-            workers=os.cpu_count() or 1,
         )
     except InvalidInput as refusal:
         return "unmix", f"it was not chosen by simulation: {refusal}"
-    lost = {
-        row.label: row.regret.value / (row.reward.value + row.regret.value) for row in found.rows
-    }
-    best = min(_CAN_RUN, key=lost.__getitem__)
-    others = ", ".join(f"{name} {share:.1%}" for name, share in lost.items() if name != best)
-    return best, (
-        f"in {_RUNS} simulated markets like the history, with one option {_LIFT:.0%} better, it "
-        f"loses {lost[best]:.1%} of the best option's sales ({others})."
+    return found.recommended.candidate.spec.name, (
+        f"in {_RUNS} simulated markets like the history, with one option {_LIFT:.0%} better, "
+        f"{found.reason}."
     )
 
 

@@ -20,7 +20,7 @@ from latesum.delays.curves import Uncertain
 from latesum.delays.lateness import as_time, unit_hours
 from latesum.planning.market import MarketInputs
 from latesum.planning.runs import PERCENTILE, PlanInputs, PlanRow
-from latesum.policies import Policy, PolicySpec
+from latesum.policies import Policy
 
 NOTHING_BETTER = "nothing is better"
 #: Scenarios by how many times as late as the others the best option is.
@@ -159,12 +159,8 @@ class Plan:
             f"finds it in {shares}. Say --equal-delays if all options are surely equally late."
         )
 
-    def policy(self, **changes: Any) -> Policy:
-        """The recommended policy, with its parameters or with some of them changed.
-
-        Args:
-            changes: Parameters by their names.
-        """
+    def policy(self) -> Policy:
+        """The recommended policy, with its parameters."""
         spec = self.recommended.candidate.spec
         if isinstance(self.inputs, MarketInputs):
             raise InvalidInput(
@@ -172,7 +168,7 @@ class Plan:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
-            policy: Policy = PolicySpec(spec.name, {**spec.parameters, **changes}).build()
+            policy: Policy = spec.build()
         return policy
 
     def to_json(self) -> dict[str, Any]:
