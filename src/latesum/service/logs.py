@@ -68,32 +68,33 @@ class Metrics:
     def __init__(self) -> None:
         self._library = library = _extras.require("prometheus_client", "server")
         self._registry = registry = library.CollectorRegistry()
-
-        def counter(name: str, about: str, *labels: str) -> Any:
-            return library.Counter(f"latesum_{name}_total", about, labels, registry=registry)
-
-        about = "Requests, by method, route and status."
-        self.requests = counter("requests", about, "method", "route", "status")
-        about = "How long requests took."
-        self.seconds = library.Histogram(
-            "latesum_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry
+        self.requests = library.Counter(
+            "latesum_requests_total",
+            "Requests, by method, route and status.",
+            ["method", "route", "status"],
+            registry=registry,
         )
-        self.records = counter("records", "Records taken in, by verdict.", "verdict")
-
-    def text(self, health: Mapping[str, list[Finding]] | None) -> bytes:
-        """All figures, and what is wrong with each campaign; None if the store does not answer."""
-        registry = self._library.CollectorRegistry()
+        self.seconds = library.Histogram(
+            "latesum_request_seconds",
+            "How long requests took.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
         about = "Whether the store answers."
-        up = self._library.Gauge("latesum_store_up", about, registry=registry)
-        up.set(0 if health is None else 1)
-        findings = self._library.Gauge(
+        self._store_up = library.Gauge("latesum_store_up", about, registry=registry)
+        self._findings = library.Gauge(
             "latesum_campaign_health",
             "What is wrong or worrying, by campaign: 1 for each finding.",
             ["campaign", "level", "code"],
             registry=registry,
         )
+
+    def text(self, health: Mapping[str, list[Finding]] | None) -> bytes:
+        """All figures, and what is wrong with each campaign; None if the store does not answer."""
+        self._store_up.set(0 if health is None else 1)
+        self._findings.clear()
         for name, found in (health or {}).items():
             for each in found:
-                findings.labels(name, each.level, each.code).set(1)
-        generate = self._library.generate_latest
-        return bytes(generate(self._registry) + generate(registry))
+                self._findings.labels(name, each.level, each.code).set(1)
+        return bytes(self._library.generate_latest(self._registry))

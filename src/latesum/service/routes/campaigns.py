@@ -270,7 +270,6 @@ async def record(
     result = await cached.write(
         cached.campaign.record, bucket, by=who.name, region=region, **record.model_dump()
     )
-    cached.campaigns.metrics.records.labels(result.verdict).inc()
     return send(result)
 
 
