@@ -5,6 +5,7 @@ import contextlib
 import socket
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from granian.server.embed import Server
@@ -15,6 +16,15 @@ from latesum.service.app import create_app
 from latesum.service.server import find_address, url_of
 
 LOOKS = [("light", 1280, 900), ("dark", 1280, 900), ("light", 390, 844), ("dark", 390, 844)]
+
+
+class Days:
+    """A clock that stands still until its day is set; the first one is a Monday."""
+
+    day = 0
+
+    def __call__(self):
+        return datetime(2026, 3, 2, 8, 0, tzinfo=UTC) + timedelta(days=self.day)
 
 
 class Site:

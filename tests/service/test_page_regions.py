@@ -2,11 +2,11 @@
 
 import io
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from browsing import LOOKS, Visitor, running_site
+from browsing import LOOKS, Days, Visitor, running_site
 
 from latesum.campaigns import Campaign, Row
 
@@ -45,16 +45,6 @@ class Shop:
                     f"{START + timedelta(days=day)},{region},{visitors},{self.total(region, day)}"
                 )
         return "\n".join(rows)
-
-
-class Days:
-    """A clock that stands still until it is set."""
-
-    def __init__(self):
-        self.day = 0
-
-    def __call__(self):
-        return datetime(2026, 3, 2, 8, 0, tzinfo=UTC) + timedelta(days=self.day)
 
 
 @pytest.fixture(scope="module")

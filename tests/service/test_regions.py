@@ -118,6 +118,7 @@ def test_a_file_of_past_days_is_read_for_a_campaign_and_a_plan(operator, service
     assert found.status_code == 200
     told = found.json()
     assert told["regions"] == ["north", "south"]
+    assert read(operator, HISTORY + "\n" * 20_000).json() == told  # by a process of its own
     assert (told["first"], told["last"], len(told["rows"])) == ("2026-02-02", "2026-02-28", 54)
     made = operator.put("/v1/campaigns/told", json={**SETTINGS, "history": told["rows"]})
     assert made.status_code == 201, made.text
