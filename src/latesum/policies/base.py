@@ -106,9 +106,7 @@ class Policy(ABC):
     def _begin(self) -> None:
         """The book-keeping at the start."""
         self.rounds_played = 0
-        self._events: list[Play | int] = []  # what was told, and the arms that were dropped, ...
-        #: ... and before that, as a copy: the events of others, and how many of them.
-        self._inherited: tuple[tuple[list[Play | int], int], ...] = ()
+        self._events: list[Play | int] = []  # what was told, and the arms that were dropped
         self._asked: Block | None = None  # the answer of `ask`, until something was played
         self._open: Play | None = None  # the block that the next tell may go on with, ...
         self._unplayed = 0  # ... how many of the rounds that it was asked for remain, ...
@@ -234,8 +232,7 @@ class Policy(ABC):
     def copy(self) -> Self:
         """The same policy, knowing the same; what one learns later, the other does not know."""
         new = copy.copy(self)
-        new._inherited = (*self._inherited, (self._events, len(self._events)))
-        new._events, new._asked = [], None
+        new._events, new._asked = [*self._events], None
         new.rounds_played, learned, generator = self._memory()
         if generator is not None:
             new._rng = saving.generator_in(generator)
@@ -286,14 +283,12 @@ class Policy(ABC):
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values: its parameters and what it was told."""
-        inherited = [each for events, count in self._inherited for each in events[:count]]
-        told = inherited + self._events
         return {
             "latesum_state": saving.STATE_VERSION,
             "policy": self.kind,
             "parameters": self.parameters,
             "generator": self._seed_state,
-            "events": [list(each) if isinstance(each, Play) else each for each in told],
+            "events": [list(each) if isinstance(each, Play) else each for each in self._events],
         }
 
     @classmethod
