@@ -31,6 +31,7 @@ _LEAST_EXPECTED = 0.02
 _LEAST_VARIANCE = 0.25
 _LEAST_VARIANCE_SHARE = 0.01
 _LEAST_PIVOT = 0.05
+_LEAST_DIAGONAL = 1e-12
 _HELD = 1e9
 _LEAST_MEAN, _MOST_MEAN = -0.5, 1.5
 #: The constraint on the weights leaves at least this share of a variance: an arm with very many
@@ -197,7 +198,7 @@ def _factorize(matrix, upper):
         for j in range(i, width):
             upper[i, j] = matrix[i, j]
     for k in range(width):
-        pivot = 1.0 / math.sqrt(max(upper[k, k], 1e-12))
+        pivot = 1.0 / math.sqrt(max(upper[k, k], _LEAST_DIAGONAL))
         for j in range(k, width):
             upper[k, j] *= pivot
         for i in range(k + 1, width):
