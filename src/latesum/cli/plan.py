@@ -18,7 +18,6 @@ from latesum.cli.options import (
     Seed,
     Workers,
     check_folder,
-    say,
     take_form,
     with_options,
 )
@@ -112,7 +111,8 @@ def _plan(
         print(found.to_text(terminal().width))
     for path in out or []:
         found.save(path)
-        say(f"The plan: {path}")
+        if not as_json:
+            print(f"The plan: {path}")
 
 
 plan = with_options(_plan, {**_WORDS, **FILE_OPTIONS})
