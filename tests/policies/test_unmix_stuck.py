@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from latesum.experiments.run import possibly_stuck
-from latesum.experiments.spec import RunSpec
 from latesum.policies import PolicySpec
-from safety import HARMFUL_SHARE, WIDE_HORIZON
+from safety import HARMFUL_SHARE, WIDE_HORIZON, WideSpec
 
 #: The seed, the number of the run, and the factor on the mean delay that is given (None: nothing).
 RUNS = {
@@ -47,7 +46,7 @@ def _play(seed, number, given):
     """The run as it was made, with Unmix."""
     policy = PolicySpec("unmix", {"delay": None} | ({"mean_delay": None} if given is None else {}))
     factor = {} if given in (None, 1.0) else {"mean_delay": given}
-    spec = RunSpec("safety:wide_problem", policy, WIDE_HORIZON, seed=seed, given=factor)
+    spec = WideSpec("safety:wide_problem", policy, WIDE_HORIZON, seed=seed, given=factor)
     drawn = spec.drawn(number)
     # What was seen in the problems of seed 32 came from another seed.
     return (replace(drawn, seed=78) if seed == 32 else drawn).run(number)
