@@ -77,6 +77,8 @@ def oracle(panel, settings, hyper):
     mix, old = exponential_mix(panel, settings, settings.delay.mean)
     times = np.arange(buckets)
     earlier = np.minimum.outer(times, times)
+    rho = math.exp(-1 / settings.delay.mean)
+    faded = rho ** np.abs(np.subtract.outer(times, times))
     blocks, names = [], []
 
     def add(name, covariance):
@@ -88,12 +90,12 @@ def oracle(panel, settings, hyper):
     add("week", 0.3**2 * np.eye(7))
     if several:
         add("d", 1e-12 + hyper.common_walk**2 * earlier)
-        rho = math.exp(-1 / settings.delay.mean)
-        add("c", hyper.shocks**2 * rho ** np.abs(np.subtract.outer(times, times)))
+        add("c", hyper.shocks**2 * faded)
     for region in range(regions):
         if several:
             add(f"delta{region}", hyper.differences**2 * np.eye(3))
             add(f"week{region}", 0.2**2 * np.eye(7))
+        add(f"s{region}", hyper.noise**2 * (1 - rho) / (1 + rho) * faded)
         add(f"a{region}", 0.3**2 + hyper.region_walk**2 * earlier)
     start = dict(names)
     size = sum(len(block) for block in blocks)
@@ -119,6 +121,7 @@ def oracle(panel, settings, hyper):
             special = [start["theta"]]
             week = (panel.first + at + settings.phase) % 7
             row[start["week"] + week] = row[start[f"a{region}"] + at] = 1
+            row[start[f"s{region}"] + at] = 1
             if several:
                 special.append(start[f"delta{region}"])
                 row[start["d"] + at] = row[start["c"] + at] = row[start[f"week{region}"] + week] = 1
@@ -129,7 +132,7 @@ def oracle(panel, settings, hyper):
                 row[place : place + 3] = parts / parts.sum()
             expected = math.exp(eta)
             nu = (total - expected) / expected
-            variance = hyper.dispersion / expected + hyper.noise**2
+            variance = hyper.dispersion / expected
             if settings.status_quo == NOT_KNOWN:
                 variance += (1.0 * old[at, region]) ** 2
             spread = row @ covariance @ row + variance
@@ -194,7 +197,7 @@ def test_the_filter_is_close_to_the_dense_computation_where_common_states_move()
     hyper = defaults(panel, settings)
     mean, covariance, _ = oracle(panel, settings, hyper)
     effects, spread = posterior_with(panel, settings, hyper).effects()
-    own = 3 + 7 + 2 + np.arange(4)[:, None] * 11 + np.arange(3)
+    own = 3 + 7 + 2 + np.arange(4)[:, None] * 12 + np.arange(3)
     rows = np.zeros((3, len(mean)))
     for option in range(3):
         rows[option, option] = 1.0

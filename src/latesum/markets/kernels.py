@@ -2,13 +2,13 @@
 
 Common states g, in this order: the options' effects theta; the pattern w; where there are several
 regions, the common level d and the common shock c. States of a region: where there are several,
-what is special to it in the effects (delta) and in the pattern (w_r); its level a.
+what is special to it in the effects (delta) and in the pattern (w_r); its noise s; its level a.
 
-    eta[r,t]  = log sum_i X[r,t,i] exp(theta_i + delta_ri) + w_t + w_rt + d_t + c_t + a_rt
-    y[r,t]   ~ mean m = exp(eta), variance phi m + tau^2 m^2
+    eta[r,t]  = log sum_i X[r,t,i] exp(theta_i + delta_ri) + w_t + w_rt + d_t + c_t + s_rt + a_rt
+    y[r,t]   ~ mean m = exp(eta), variance phi m
 
 An observation is linear in the states around what is expected: nu = (y - m)/m has the mean h'(x -
-x^) and the variance V = phi/m + tau^2, h the gradient of eta (Durbin and Koopman's working
+x^) and the variance V = phi/m, h the gradient of eta (Durbin and Koopman's working
 observation).
 
 Regions know of each other by the common states alone: x_r = own_mean_r + slopes_r g + error with
@@ -36,9 +36,9 @@ CLIP = 3.5
 
 # Positions in `sizes`: prior variances, ...
 EFFECTS, PATTERN, DEVIATION, DIFFERENCES, SHOCKS = range(5)
-# ... what states gain in variance per bucket, how much of a shock stays, ...
-NOVELTY, COMMON_WALK, REGION_WALK, SHOCK_KEPT = range(5, 9)
-# ... and of a bucket: the variance of its noise, and the variance of counts over their mean.
+# ... what states gain in variance per bucket, how much of a shock and of noise stays, ...
+NOVELTY, COMMON_WALK, REGION_WALK, KEPT = range(5, 9)
+# ... the variance of a region's noise, and the variance of counts over their mean.
 NOISE, DISPERSION = range(9, 11)
 #: The prior variance of the common level, which is where the regions' levels are.
 _NEXT_TO_NOTHING = 1e-12
@@ -72,17 +72,16 @@ def filter_market(  # type: ignore[no-untyped-def]
     for at in range(buckets):
         if at > 0:
             if len(moving):
-                _move_common(fit, moving, gains, sizes[SHOCK_KEPT] if regions > 1 else 1.0)
-            for region in range(regions):
-                fit.own_covariance[region, -1, -1] += sizes[REGION_WALK]
+                _move_common(fit, moving, gains, sizes[KEPT] if regions > 1 else 1.0)
+            _move_own(fit, sizes)
         for region in range(regions):
             if not np.isfinite(totals[at, region]) or not mix[at, region].sum() > 0:
                 continue
             eta = _gradient(fit, region, mix[at, region], positions[at], on_common, on_own)
             expected = math.exp(eta)
             nu = (totals[at, region] - expected) / expected
-            noise = sizes[DISPERSION] / expected + sizes[NOISE] + extra[at, region]
-            likelihood -= eta + _observe(fit, region, at, nu, noise, on_common, on_own)
+            variance = sizes[DISPERSION] / expected + extra[at, region]
+            likelihood -= eta + _observe(fit, region, at, nu, variance, on_common, on_own)
     return fit, likelihood
 
 
@@ -93,7 +92,7 @@ def _prior(  # type: ignore[no-untyped-def]
     """The states before the first bucket, and what the common ones gain in variance per bucket."""
     several = regions > 1
     common = options + patterns + (2 if several else 0)
-    own = (options + patterns if several else 0) + 1
+    own = (options + patterns if several else 0) + 2
     fit = Fit(
         np.zeros(common),
         np.zeros((common, common)),
@@ -114,10 +113,11 @@ def _prior(  # type: ignore[no-untyped-def]
     if several:  # the lag smears a shock over the buckets after it
         fit.covariance[-2, -2], gains[-2] = _NEXT_TO_NOTHING, sizes[COMMON_WALK]
         fit.covariance[-1, -1] = sizes[SHOCKS]
-        gains[-1] = (1.0 - sizes[SHOCK_KEPT] ** 2) * sizes[SHOCKS]
+        gains[-1] = (1.0 - sizes[KEPT] ** 2) * sizes[SHOCKS]
     for region in range(regions):
         fit.own_mean[region, -1] = levels[region]
         fit.own_covariance[region, -1, -1] = level_sds[region] ** 2
+        fit.own_covariance[region, -2, -2] = sizes[NOISE]
     return fit, gains
 
 
@@ -134,7 +134,8 @@ def _gradient(fit, region, mix, positions, on_common, on_own):  # type: ignore[n
             effect += _own(fit, region, option)
         on_common[option] = mix[option] * math.exp(effect)
         total += on_common[option]
-    eta = math.log(total) + _own(fit, region, fit.own_mean.shape[1] - 1)
+    own = fit.own_mean.shape[1]
+    eta = math.log(total) + _own(fit, region, own - 1) + _own(fit, region, own - 2)
     for option in range(options):
         on_common[option] /= total
         if several:
@@ -148,7 +149,7 @@ def _gradient(fit, region, mix, positions, on_common, on_own):  # type: ignore[n
     if several:
         on_common[-2:] = 1.0
         eta += fit.mean[-2] + fit.mean[-1]
-    on_own[-1] = 1.0
+    on_own[-2:] = 1.0
     return eta
 
 
@@ -162,7 +163,7 @@ def _own(fit, region, state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _observe(fit, region, at, nu, noise, on_common, on_own):  # type: ignore[no-untyped-def]
+def _observe(fit, region, at, nu, sampling, on_common, on_own):  # type: ignore[no-untyped-def]
     """Update the states by one observation; minus its log-likelihood, without eta."""
     mean, covariance = fit.mean, fit.covariance
     own_mean, slopes, own_covariance = (
@@ -183,7 +184,7 @@ def _observe(fit, region, at, nu, noise, on_common, on_own):  # type: ignore[no-
         if on_common[state] != 0.0:
             for other in range(common):
                 gained[other] += on_common[state] * covariance[state, other]
-    own_variance, constant = noise, nu
+    own_variance, constant = sampling, nu
     for state in range(own):
         own_variance += on_own[state] * gained_own[state]
     variance = own_variance
@@ -207,6 +208,19 @@ def _observe(fit, region, at, nu, noise, on_common, on_own):  # type: ignore[no-
         for other in range(common):
             covariance[state, other] -= gain * gained[other]
     return 0.5 * (math.log(clipped) + nu * nu / clipped)
+
+
+@compiled
+def _move_own(fit, sizes):  # type: ignore[no-untyped-def]
+    """Let the regions' levels walk and their noise fade by a bucket."""
+    kept = sizes[KEPT]
+    for region in range(len(fit.own_mean)):
+        fit.own_mean[region, -2] *= kept
+        fit.slopes[region, -2] *= kept
+        fit.own_covariance[region, -2] *= kept
+        fit.own_covariance[region, :, -2] *= kept
+        fit.own_covariance[region, -2, -2] += (1.0 - kept**2) * sizes[NOISE]
+        fit.own_covariance[region, -1, -1] += sizes[REGION_WALK]
 
 
 @compiled

@@ -24,7 +24,10 @@ from latesum.markets.rows import FIRST_BUCKETS, Panel, status_quo_shares
 Floats = NDArray[np.float64]
 
 #: How many times as late one option may be, and the weights of that, which add up to 1.
-RATIOS = {1.2: 0.2, 1.45: 0.2, 1.75: 0.17, 2.1: 0.15, 2.6: 0.1, 3.2: 0.06, 0.8: 0.07, 0.6: 0.05}
+RATIOS = {
+    **{1.2: 0.17, 1.45: 0.16, 1.75: 0.15, 2.1: 0.14, 2.6: 0.13, 3.2: 0.12},
+    **{0.8: 0.08, 0.6: 0.05},
+}
 #: The same where the delay has two parts, ...
 _TWO_PART_RATIOS = {1.4: 0.4, 1.9: 0.3, 2.7: 0.2, 0.7: 0.1}
 #: ... and how likely it has, if its shape was not given.
@@ -93,7 +96,7 @@ class Hyperparameters(NamedTuple):
     """What is learned once a week, besides the delays: the sizes of all that moves.
 
     Args:
-        noise: tau, noise of a bucket that is its own.
+        noise: tau, noise of the visitors of a region's bucket, which the delay smears.
         common_walk: sigma_s, the walk of the common level; not used with one region.
         region_walk: sigma_u, the walk of a region's level.
         shocks: sigma_d, shocks that all regions share.
@@ -287,7 +290,7 @@ class Model:
             extra,
             self._positions,
             self._patterns,
-            _sizes(hyper, self._config.novelty, explanation.delay),
+            _sizes(hyper, self._config.novelty, self._config.delay.mean),
             levels,
             level_sds,
         )
@@ -389,12 +392,25 @@ def _levels(
 
 @functools.lru_cache(maxsize=4096)
 def _sizes(hyper: Hyperparameters, novelty: float, delay: float) -> Floats:
-    """All that varies, in the order of the positions in `kernels`."""
+    """All that varies, in the order of the positions in `kernels`.
+
+    By the given delay: how noise is smeared must not decide which explanation holds.
+    """
     priors = (hyper.effects, PATTERN_SD, DEVIATION_SD, hyper.differences, hyper.shocks)
     gains = (novelty, hyper.common_walk, hyper.region_walk)
     squares = [each**2 for each in (*priors, *gains)]
     kept = math.exp(-1 / delay)
-    return np.array([*squares, kept, hyper.noise**2, hyper.dispersion])
+    return np.array([*squares, kept, smeared(hyper.noise, delay) ** 2, hyper.dispersion])
+
+
+def smeared(noise: float, delay: float) -> float:
+    """The sd that noise of the visitors has in arrivals: the delay spreads it over many buckets.
+
+    >>> smeared(0.05, 2.0) < smeared(0.05, 0.5) < 0.05
+    True
+    """
+    kept = math.exp(-1 / delay)
+    return noise * math.sqrt((1 - kept) / (1 + kept))
 
 
 def posterior_with(
