@@ -66,7 +66,7 @@ class Safety(NamedTuple):
     runs: int
     possibly_stuck: int  # harmful for more than half of the last half
     stuck: int  # and again at ten times the horizon
-    stuck_anew: int  # or again when given ten times the horizon
+    stuck_if_longer: int  # or again when given ten times the horizon
     upper_limit: float  # of the rate of stuck runs, at 95%
     mean: float
     worst: float
@@ -276,7 +276,7 @@ def main() -> bool:
     with running(asked) as how:
         for given in asked.given or ["1", "0.8"]:
             rows.append(measure_safety(runs, given=given, **about, **how))
-    columns = ["given", "runs", "possibly_stuck", "stuck", "stuck_anew"]
+    columns = ["given", "runs", "possibly_stuck", "stuck", "stuck_if_longer"]
     cells = [
         [f"{getattr(row, name)}" for name in columns]
         + [f"{row.upper_limit:.2e}", number_text(row.mean), number_text(row.worst)]

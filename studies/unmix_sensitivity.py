@@ -38,10 +38,10 @@ CASES: dict[str, tuple[Problem, int, str]] = {
 CONSTANTS: dict[str, Any] = {
     "KAPPA": explanations,
     "FACTORS": explanations,
-    "STRETCHES": curves,
+    "DELAY_RATIOS": curves,
     "ATOM": explanations,
     "PRIOR_WEIGHT": curves,
-    "FIRST_VISIT": policy,
+    "FIRST_BLOCK": policy,
     "FIRST_SHARE": policy,
     "SEGMENT": policy,
     "STAY_SHARE": policy,

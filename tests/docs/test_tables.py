@@ -87,7 +87,7 @@ def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
         "runs": 4_000,
         "possibly_stuck": 3,
         "stuck": 2,
-        "stuck_anew": 1,
+        "stuck_if_longer": 1,
         "upper_limit": 0.0016,
         "mean": 3_000.0,
         "worst": 9_000.0,

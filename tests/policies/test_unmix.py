@@ -382,7 +382,7 @@ def test_the_best_arm_is_found_though_its_rewards_come_later(given):
     )
     runs = [spec.run(number) for number in range(4)]
     assert all(run.plays[-1].arm == 2 for run in runs)
-    assert any(set(run.policy.explanations.believed.stretches) != {1.0} for run in runs)
+    assert any(set(run.policy.explanations.believed.ratios) != {1.0} for run in runs)
 
 
 def _with_an_arm_in_doubt():

@@ -77,7 +77,7 @@ def test_a_run_is_stuck_only_if_it_lasts():
     late = safety.measure_safety(3, policy="late-riser", **asked)
     assert (late.possibly_stuck, late.stuck) == (3, 0)
     # The one rises after so many rounds, whatever horizon it is given; the other never.
-    assert (stuck.stuck_anew, late.stuck_anew) == (3, 0)
+    assert (stuck.stuck_if_longer, late.stuck_if_longer) == (3, 0)
 
 
 def test_the_problems_are_of_all_kinds():

@@ -20,11 +20,11 @@ def test_every_constant_is_changed_and_put_back():
 def test_a_constant_matters_while_it_is_changed():
     case = "two arms, exponential(50)"
     usual = regrets(case, 2, 1)
-    for name in ("PRIOR_WEIGHT", "FIRST_VISIT"):
+    for name in ("PRIOR_WEIGHT", "FIRST_BLOCK"):
         with changed(name, 0.5):
             assert not np.array_equal(regrets(case, 2, 1), usual)
     assert np.array_equal(regrets(case, 2, 1), usual)
-    assert (curves.PRIOR_WEIGHT, explanations.KAPPA, policy.FIRST_VISIT) == (20.0, 6.0, 3.0)
+    assert (curves.PRIOR_WEIGHT, explanations.KAPPA, policy.FIRST_BLOCK) == (20.0, 6.0, 3.0)
 
 
 def test_the_true_explanation_is_seldom_far_from_the_least():

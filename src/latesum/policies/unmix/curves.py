@@ -14,7 +14,7 @@ from latesum.delays import Delay
 from latesum.policies.unmix.segments import Floats
 
 #: How many times as late as the others an arm's rewards may be.
-STRETCHES = (1.5, 2.0, 3.0)
+DELAY_RATIOS = (1.5, 2.0, 3.0)
 #: How many rewards the prior of the weights is worth.
 PRIOR_WEIGHT = 20.0
 
@@ -44,7 +44,7 @@ class DelayCurve(NamedTuple):
 
 def delay_factors() -> tuple[float, ...]:
     """How many times as late rewards are by each distribution of `mean_known`."""
-    return (1.0, *STRETCHES, *(1.0 / factor for factor in STRETCHES))
+    return (1.0, *DELAY_RATIOS, *(1.0 / factor for factor in DELAY_RATIOS))
 
 
 @functools.lru_cache(maxsize=512)
@@ -76,12 +76,12 @@ def mean_known(mean: float, uncertainty: float, n_arms: int, *, atom: float = 0.
     means = np.where(table[:, 1] > 0, (table[:, 0] + table[:, 1] + 1) / 2, 0.0)
     given = np.full((2, len(table)), [[mean], [uncertainty * mean]])
     bins = np.vstack([weights, PRIOR_WEIGHT / weights, means, table[:, 1], given])
-    distributions = tuple(_stretched(table, factor) for factor in delay_factors())
+    distributions = tuple(_rescaled(table, factor) for factor in delay_factors())
     laws = np.zeros(n_arms, dtype=np.int64)
     return DelayCurve(distributions, laws, bins)
 
 
-def _stretched(pieces: Floats, factor: float) -> Floats:
+def _rescaled(pieces: Floats, factor: float) -> Floats:
     found = pieces.copy()
     found[:, :2] = np.rint(pieces[:, :2] * factor)
     found[1:, 1] = np.maximum(found[1:, 1], found[1:, 0] + 1)  # rounds may be too coarse

@@ -88,7 +88,7 @@ class DelayExplanation:
         self.scale, self.penalty, self.curve = scale, penalty, curve
         n_arms, self.n_bins = len(curve.laws), curve.bins.shape[1]
         #: How many times as late the rewards of each arm are as by `base`, and what that costs.
-        self.base, self.stretches, self.charged = self, (1.0,) * n_arms, 0.0
+        self.base, self.ratios, self.charged = self, (1.0,) * n_arms, 0.0
         self.design, self.laws = Design(curve), curve.laws
         self._used_laws = set(curve.laws.tolist())
         #: Per arm that was not in doubt by this: its known rounds then, and when to test it again.
@@ -109,15 +109,15 @@ class DelayExplanation:
         new.base, new.design = copy.deepcopy((self.base, self.design), memo)
         return new
 
-    def with_stretches(self, stretches: tuple[float, ...]) -> DelayExplanation:
+    def with_ratios(self, ratios: tuple[float, ...]) -> DelayExplanation:
         """The same curve, with how many times as late each arm's rewards are."""
         new, factors = copy.copy(self), curves.delay_factors()
-        later = sum(each != 1.0 for each in stretches)
-        one_of_many = 2.0 * math.log(len(curves.STRETCHES) * (len(stretches) - 1)) * later
-        new.stretches, new.scale = stretches, self.base.scale * max(stretches)
+        later = sum(each != 1.0 for each in ratios)
+        one_of_many = 2.0 * math.log(len(curves.DELAY_RATIOS) * (len(ratios) - 1)) * later
+        new.ratios, new.scale = ratios, self.base.scale * max(ratios)
         new.penalty = self.base.penalty + one_of_many + KAPPA / 2 * later
         new.charged = one_of_many + 2.0 * KAPPA
-        new.laws = np.array([factors.index(each) for each in stretches])
+        new.laws = np.array([factors.index(each) for each in ratios])
         new._used_laws = set(new.laws.tolist())
         new.point, new.variances = self.point.copy(), self.variances.copy()
         new.refuted, new.look_at = {}, 0.0
@@ -222,7 +222,7 @@ class Explanations:
         self._may_differ = delays is None
         #: With one delay for all arms, and with arms whose delay is longer.
         self.common: list[DelayExplanation] = []
-        self.stretched: list[DelayExplanation] = []
+        self.with_late_arms: list[DelayExplanation] = []
         self._refuted: dict[tuple[DelayExplanation, tuple[float, ...]], float] = {}
         if delays is not None:
             scale = max(SMALLEST_SCALE, *(each.mean for each in delays))
@@ -241,7 +241,7 @@ class Explanations:
     @property
     def all(self) -> list[DelayExplanation]:
         """All explanations."""
-        return self.common + self.stretched
+        return self.common + self.with_late_arms
 
     def _wide(self, scale: float, atom: float, penalty: float) -> DelayExplanation:
         curve = curves.mean_known(scale, curves.WIDE, self._n_arms, atom=atom)
@@ -286,7 +286,7 @@ class Explanations:
             each.deficit = (each.cost - self.believed.cost) / self.believed.misfit
         return fitted
 
-    def stretch(self, segments: Segments, index: dict[int, float], leader: int) -> None:
+    def add_late_arms(self, segments: Segments, index: dict[int, float], leader: int) -> None:
         """Let the rewards of an arm be later than those of the others, where that matters.
 
         Rewards that are r times as late can hide a mean that is at most r times as
@@ -295,45 +295,45 @@ class Explanations:
         """
         if not self._may_differ or len(index) < 2:
             return
-        self.stretched = [
+        self.with_late_arms = [
             each
-            for each in self.stretched
+            for each in self.with_late_arms
             if each.deficit <= _kept(segments, each) or each is self.believed
         ]
         likeliest = min(self.common, key=lambda each: each.cost)
         best = max(upper for arm, upper in index.items() if arm != leader)
         for base in dict.fromkeys((likeliest, self.believed)):
-            known = {(each.base, each.stretches) for each in self.stretched}
+            known = {(each.base, each.ratios) for each in self.with_late_arms}
             for arm, upper in index.items():
-                if base.stretches[arm] != 1.0:
+                if base.ratios[arm] != 1.0:
                     continue
-                factors = [each for each in curves.STRETCHES if each * upper >= index[leader]]
+                factors = [each for each in curves.DELAY_RATIOS if each * upper >= index[leader]]
                 if arm == leader:
-                    factors = [1.0 / each for each in curves.STRETCHES if upper <= each * best]
+                    factors = [1.0 / each for each in curves.DELAY_RATIOS if upper <= each * best]
                 for factor in factors:
-                    stretches = (*base.stretches[:arm], factor, *base.stretches[arm + 1 :])
-                    if (base.base, stretches) in known:
+                    ratios = (*base.ratios[:arm], factor, *base.ratios[arm + 1 :])
+                    if (base.base, ratios) in known:
                         continue
-                    if self._is_refuted(segments, base, stretches):
+                    if self._is_refuted(segments, base, ratios):
                         break
         self._believe(segments)
 
     def _is_refuted(
-        self, segments: Segments, base: DelayExplanation, stretches: tuple[float, ...]
+        self, segments: Segments, base: DelayExplanation, ratios: tuple[float, ...]
     ) -> bool:
         """Whether arms' own delays cost too much; otherwise they are one more explanation."""
-        if self._refuted.get((base.base, stretches), 0.0) > segments.clock:
+        if self._refuted.get((base.base, ratios), 0.0) > segments.clock:
             return True
-        each, margin = base.with_stretches(stretches), 0.0
+        each, margin = base.with_ratios(ratios), 0.0
         for _ in range(STEPS - 1):
             if margin <= KAPPA:
                 each.refine(segments)
                 over = (each.cost - self.believed.cost) / self.believed.misfit
                 margin = over - _kept(segments, each)
         if margin > 0.0:
-            self._refuted[base.base, stretches] = _test_again_at(segments.clock, margin)
+            self._refuted[base.base, ratios] = _test_again_at(segments.clock, margin)
         else:
-            self.stretched.append(each)
+            self.with_late_arms.append(each)
         return margin > 0.0
 
     @property
@@ -361,7 +361,7 @@ class Explanations:
         own, known = max(value * (1.0 - value), 0.5 / plays), segments.known[arm]
         fitted = [each for each in self.all if each.fitted_at == segments.clock]
         for each in sorted(fitted, key=lambda each: each.deficit):
-            if each.charged and each.stretches[arm] == 1.0 and each is not self.believed:
+            if each.charged and each.ratios[arm] == 1.0 and each is not self.believed:
                 continue  # a longer delay of other arms
             worth = min(plays, own / (each.variances[arm] * misfit))
             odds = min(share / worth, segments.clock / max(each.scale, 1.0))

@@ -20,7 +20,7 @@ from latesum.policies.unmix.explanations import SMALLEST_SCALE, Explanations, ke
 from latesum.policies.unmix.segments import Segments
 
 #: The longest first visit to an arm, in units: by then most of its rewards have come.
-FIRST_VISIT = 3.0
+FIRST_BLOCK = 3.0
 #: All first visits get at most this share of the rounds, and no delay is longer than one of them.
 FIRST_SHARE = 0.25
 #: The length of a segment in units: shorter ones tell little more of when rewards come.
@@ -177,7 +177,7 @@ class Unmix(Policy):
             explanations.look(segments)
             known = [arm for arm in self._remaining_arms() if segments.known[arm]]
             if not self._ramp and known:
-                explanations.stretch(segments, self._upper_limits(known), self._leader(known))
+                explanations.add_late_arms(segments, self._upper_limits(known), self._leader(known))
         else:
             explanations.follow(segments)
         if self._nothing_given:
@@ -260,10 +260,10 @@ class Unmix(Policy):
         others = [other for other in known if other != arm]
         if not others:  # the very first visit lasts until the arm has shown what it earns
             short = rounds < 2 * self._unit or segments.rewards < Segments.FEWEST
-            return short and rounds < min(2 * FIRST_VISIT * self._unit, most)
+            return short and rounds < min(2 * FIRST_BLOCK * self._unit, most)
         cap = max(self._later_visit, segments.known[arm] - rounds)
         if segments.visits[arm] <= 1:
-            cap = min(FIRST_VISIT * self._unit, most)
+            cap = min(FIRST_BLOCK * self._unit, most)
         if rounds >= cap or not segments.known[arm]:
             return rounds < cap
         best = self._leader(others)
@@ -302,7 +302,7 @@ class Unmix(Policy):
     @property
     def _later_visit(self) -> float:
         """A later visit may always last three times as long as a first one."""
-        return 3.0 * FIRST_VISIT * self._unit
+        return 3.0 * FIRST_BLOCK * self._unit
 
     @property
     def _segment(self) -> float:
