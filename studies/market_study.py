@@ -89,11 +89,11 @@ def _given() -> list[Cell]:
         for factor, words in ((3.0, "3 times too long"), (1 / 3, "3 times too short")):
             policy = f"switchback(winner=True, given={factor!r})"
             cells.append(Cell("wrong inputs", f"{name}, delay {words}", WORLDS[name], policy))
-        for before in ("status quo", "nothing"):
-            law = replace(WORLDS[name], history=0, before=before)
+        for ran in ("option", "nothing"):
+            law = replace(WORLDS[name], history=0, status_quo=ran)
             for given in ("truth", "not known", "wrong"):
-                policy = f"switchback(winner=True, before={given!r})"
-                words = f"{name} without history, {before} before, given: {given}"
+                policy = f"switchback(winner=True, status_quo={given!r})"
+                words = f"{name} without history, {ran} before, given: {given}"
                 cells.append(Cell("wrong inputs", words, law, policy))
     return cells
 

@@ -113,8 +113,8 @@ def test_switchback_loses_less_than_a_half_time_test():
         {"report_lag": 2, "restated": 4, "missing": 0.1},
         {"week": 5},
         {"holiday": 0.6},
-        {"before": "other", "history": 0},
-        {"before": "nothing", "history": 0},
+        {"status_quo": "other", "history": 0},
+        {"status_quo": "nothing", "history": 0},
         {"rounds": "constant"},
     ],
 )

@@ -58,7 +58,7 @@ def test_totals_have_the_means_that_are_said():
 )
 def test_sales_are_late_by_the_mean_delay(shape):
     """Nothing ran before, so that what is missing in all is the mean delay of sales (and half a bucket)."""
-    law = replace(QUIET, shape=shape, before="nothing", history=0, delay=3.0)
+    law = replace(QUIET, shape=shape, status_quo="nothing", history=0, delay=3.0)
     world = played(law)
     mean = world.means(0)[0, 0]
     missing = (mean * 40 - world.totals(40).sum()) / mean
@@ -94,7 +94,7 @@ def test_poor_reports():
 
 
 def test_the_best_option_is_the_late_one():
-    law = replace(QUIET, best_later=2.0, before="nothing", history=0, effects=0.2)
+    law = replace(QUIET, best_later=2.0, status_quo="nothing", history=0, effects=0.2)
     for seed in range(3):
         world = law.start(np.random.SeedSequence(seed))
         best = int(np.argmax(world.effects))
@@ -136,7 +136,7 @@ def test_money_has_the_same_mean_and_a_larger_variance():
     [
         ({"options": 1}, "`options`"),
         ({"shape": "cauchy"}, "cauchy"),
-        ({"before": "nothing"}, "history must be 0"),
+        ({"status_quo": "nothing"}, "history must be 0"),
         ({"week": 6}, "7 days, or 5"),
         ({"missing": 1.5}, "missing"),
         ({"spread": 0.5}, "spread"),

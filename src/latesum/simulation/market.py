@@ -94,8 +94,8 @@ class Market:
         differences: The sd of what is special in an effect to a region.
         novelty: What new options sell more while they are new; half of it after five buckets.
         spill: How much of a region's effect follows what the other regions show.
-        before: What ran until the start: the "status quo", "nothing", or something "other" that is
-            no option (and 20% worse).
+        status_quo: What ran until the start: the first "option", "nothing", or something "other"
+            that is no option (and 20% worse).
         demand: "package.module:function" that draws the demand of every bucket and region, in place
             of levels, weekdays, walks, shocks and noise.
         rounds: What is known of the visitors: them ("visitors"), or that all buckets are alike
@@ -141,7 +141,7 @@ class Market:
     differences: float = 0.0
     novelty: float = 0.0
     spill: float = 0.0
-    before: Literal["status quo", "nothing", "other"] = "status quo"
+    status_quo: Literal["option", "nothing", "other"] = "option"
     demand: str | None = None
     rounds: Literal["visitors", "constant"] = "visitors"
     dated: Literal["arrival", "decision"] = "arrival"
@@ -165,10 +165,10 @@ class Market:
             raise InvalidInput(f"a week has 7 days, or 5 working days, not {self.week!r}.")
         if self.shape not in _DELAYS and parse(self.shape).mean <= 0:
             raise InvalidInput(f"`shape` is a law of delays, not {self.shape!r}.")
-        known_name(self.before, ("status quo", "nothing", "other"), "status quo")
+        known_name(self.status_quo, ("option", "nothing", "other"), "status quo")
         known_name(self.rounds, ("visitors", "constant"), "knowledge of rounds")
         known_name(self.dated, ("arrival", "decision"), "way to date totals")
-        if self.before != "status quo" and self.history:
+        if self.status_quo != "option" and self.history:
             raise InvalidInput("a history shows the status quo: without it, history must be 0.")
 
     def start(self, seeds: np.random.SeedSequence) -> MarketWorld:
@@ -224,8 +224,8 @@ class MarketWorld:
         self._exposed = np.zeros((law.regions, law.options))
         self._played = 0
         for index in range(self._start):
-            if law.before != "nothing":
-                factor = 0.8 if law.before == "other" else 1.0
+            if law.status_quo != "nothing":
+                factor = 0.8 if law.status_quo == "other" else 1.0
                 self._sell(index, np.zeros(law.regions, dtype=np.int64), factor)
 
     # What policies see.

@@ -34,8 +34,8 @@ class SwitchbackPlayer:
     Args:
         given: The mean delay that is given, as a multiple of the truth.
         shape: The law of the delay that is given, of which the shape counts.
-        before: What is given as the status quo: the "truth", "not known", "nothing" or "wrong" (the
-            last option).
+        status_quo: What is given as it: the "truth", "not known", "nothing" or "wrong" (the last
+            option).
         winner: Whether it looks for a winner at the end of every period.
         config: Further fields of the config, such as differing_delays=0.
     """
@@ -48,20 +48,20 @@ class SwitchbackPlayer:
         given: float = 1.0,
         certainty: Literal["known", "guess"] = "guess",
         shape: str | None = None,
-        before: str = "truth",
+        status_quo: str = "truth",
         winner: bool = False,
         **config: Any,
     ) -> None:
         self._world, law = world, world.law
         options = tuple(f"{option}" for option in range(law.options))
-        truth = {"status quo": "0", "nothing": NOTHING, "other": NOT_KNOWN}[law.before]
+        truth = {"option": "0", "nothing": NOTHING, "other": NOT_KNOWN}[law.status_quo]
         answers = {"truth": truth, "not known": NOT_KNOWN, "nothing": NOTHING, "wrong": options[-1]}
         self.config = MarketConfig(
             options,
             law.buckets,
             regions=tuple(f"r{region}" for region in range(law.regions)),
             delay=DelayPrior(given * law.delay, certainty, None if shape is None else parse(shape)),
-            status_quo=answers[known_name(before, answers, "status quo")],
+            status_quo=answers[known_name(status_quo, answers, "status quo")],
             pattern="weekday" if law.week == 7 else "workday",
             phase=world.phase,
             holidays=world.holidays,
@@ -134,8 +134,8 @@ class BlockPlayer:
             "mean_delay": law.delay * self._size,
             "delay_variance": (law.delay * self._size) ** 2,
         }
-        if law.before != "nothing":
-            ran = 0 if law.before == "status quo" else "other"
+        if law.status_quo != "nothing":
+            ran = 0 if law.status_quo == "option" else "other"
             known["status_quo"] = ran  # type: ignore[assignment]
         policy = spec.given(known).build()
         rng = np.random.default_rng([seed, 7])
