@@ -10,6 +10,7 @@ import pytest
 
 from latesum import InvalidInput, Problem, compare, delays
 from latesum.campaigns.config import CampaignConfig
+from latesum.experiments.stats import Uncertain
 from latesum.planning import plan
 from latesum.planning.planner import read_inputs
 from latesum.policies import registry
@@ -110,9 +111,24 @@ def test_the_verdict_says_what_if_the_best_option_is_late(small_plan):
         found = small_plan.sensitivity[f"best option {factor} times as late"][0].finds_best.value
         assert f"{found:.0%} of runs where it is {factor} times as late" in said
     assert said in " ".join(str(small_plan).split())
+    late = {truth: rows for truth, rows in small_plan.sensitivity.items() if "as late" in truth}
+    bad = dataclasses.replace(small_plan.rows[0], finds_best=Uncertain(0.0, 0.0, 0.0))
+    good = dataclasses.replace(small_plan.rows[1], finds_best=Uncertain(1.0, 1.0, 1.0))
+    for rows, is_safer in (([bad, good], True), ([good, bad], False)):
+        other = dataclasses.replace(small_plan, sensitivity=dict.fromkeys(late, rows))
+        advice = f"the safer choice, with --policies {rows[1].label}"
+        assert (advice in other.late_best) == is_safer
     assert dataclasses.replace(small_plan, sensitivity={}).late_best == ""
     switchback = candidates(equal_delays=True)["switchback"]
     assert switchback.spec.parameters["differing_delays"] == 0
+
+
+def test_the_two_that_know_of_late_options_are_compared_where_inputs_are_wrong():
+    asked = {**SMALL, "run_for": "4 weeks", "replications": 2, "workers": 1}
+    found = plan(**asked, policies=["unmix", "switchback", "half test", "quarter test"])
+    both = {"unmix", "switchback"}
+    for rows in found.sensitivity.values():
+        assert {row.label for row in rows} & both - {found.recommended.label}
 
 
 def test_the_status_quo_is_simulated():

@@ -23,6 +23,8 @@ from latesum.policies import PolicySpec
 
 #: A change or a scenario has this share of the replications, within these limits.
 _SEARCH_SHARE, _MIN_SEARCH_RUNS, _MAX_SEARCH_RUNS = 0.4, 40, 120
+#: Candidates that find out whether an option is worse, or only later.
+_LATE_AWARE = ("unmix", "switchback")
 #: A conditional go runs at most this many times as long.
 LONGER = 2.0
 
@@ -287,9 +289,14 @@ def analyze(
     simulate: Simulate,
     replications: int,
 ) -> dict[str, list[PlanRow]]:
-    """The recommended policy and the next best, given the inputs, where something else is true."""
+    """The recommended policy and one more, given the inputs, where something else is true.
+
+    That is the other one that knows that options may differ in their delays, if it is among them;
+    otherwise the next best.
+    """
     others = [each for each in rows if each.candidate.runnable and each is not recommended]
-    next_best = sorted(others, key=lambda each: -each.gain.value)[:1]
+    next_best = sorted(others, key=lambda each: (each.label not in _LATE_AWARE, -each.gain.value))
+    next_best = next_best[:1]
     tried = [each.candidate for each in (recommended, *next_best)]
     worlds = scenarios(inputs)
     pairs = [(world, candidate) for world in worlds.values() for candidate in tried]

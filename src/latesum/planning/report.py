@@ -82,7 +82,7 @@ class Plan:
         verdict: "go", "conditional go" or "no-go".
         changes: What would make it a go, where it is not.
         in_vain: What does not help by itself, up to which factor.
-        sensitivity: If something else is true: how the recommended policy does, and the next best.
+        sensitivity: If something else is true: how the recommended policy does, and one more.
         seed: The same seed gives the same plan.
     """
 
@@ -153,7 +153,11 @@ class Plan:
         others = [other for _, *next_best in rows.values() for other in next_best]
         if others:
             values = ", ".join(f"{other.finds_best.value:.0%}" for other in others)
-            shares += f" ({others[0].label} in {values})"
+            label, recommended = others[0].label, [row for row, *_ in rows.values()]
+            lead = sum(each.finds_best.value for each in others)
+            lead -= sum(each.finds_best.value for each in recommended)
+            safer = f": the safer choice, with --policies {label}" if lead > 0 else ""
+            shares += f" ({label} in {values}{safer})"
         return (
             f"If the best option's rewards come later than the others', {self.recommended.label} "
             f"finds it in {shares}. Say --equal-delays if all options are surely equally late."
