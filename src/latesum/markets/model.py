@@ -290,7 +290,7 @@ class Model:
             extra,
             self._positions,
             self._patterns,
-            _sizes(hyper, self._config.novelty, self._config.delay.mean),
+            _sizes(hyper, self._config.novelty, carried_over(self._config)),
             levels,
             level_sds,
         )
@@ -391,25 +391,33 @@ def _levels(
 
 
 @functools.lru_cache(maxsize=4096)
-def _sizes(hyper: Hyperparameters, novelty: float, delay: float) -> Floats:
-    """All that varies, in the order of the positions in `kernels`.
-
-    By the given delay: how noise is smeared must not decide which explanation holds.
-    """
+def _sizes(hyper: Hyperparameters, novelty: float, kept: float) -> Floats:
+    """All that varies, in the order of the positions in `kernels`."""
     priors = (hyper.effects, PATTERN_SD, DEVIATION_SD, hyper.differences, hyper.shocks)
     gains = (novelty, hyper.common_walk, hyper.region_walk)
     squares = [each**2 for each in (*priors, *gains)]
-    kept = math.exp(-1 / delay)
-    return np.array([*squares, kept, smeared(hyper.noise, delay) ** 2, hyper.dispersion])
+    return np.array([*squares, kept, smeared(hyper.noise, kept) ** 2, hyper.dispersion])
 
 
-def smeared(noise: float, delay: float) -> float:
-    """The sd that noise of the visitors has in arrivals: the delay spreads it over many buckets.
+def carried_over(config: MarketConfig) -> float:
+    """How much of the noise of one bucket's visitors is in the arrivals of the next one.
 
-    >>> smeared(0.05, 2.0) < smeared(0.05, 0.5) < 0.05
+    By the given delay: how noise is smeared must not decide which explanation holds. Totals that
+    are dated by decision have the noise of their own visitors only.
+    """
+    return math.exp(-1 / config.delay.mean) if config.dated == "arrival" else 0.0
+
+
+def smeared(noise: float, kept: float) -> float:
+    """The sd that noise of the visitors has in totals: late sales spread it over many buckets.
+
+    Args:
+        noise: The sd of the noise of a bucket's visitors.
+        kept: How much of it is in the next bucket, as `carried_over` says.
+
+    >>> smeared(0.05, 0.6) < smeared(0.05, 0.1) < smeared(0.05, 0.0)
     True
     """
-    kept = math.exp(-1 / delay)
     return noise * math.sqrt((1 - kept) / (1 + kept))
 
 

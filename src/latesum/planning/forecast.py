@@ -18,7 +18,7 @@ from latesum.experiments.loop import Loop
 from latesum.markets import MarketConfig, RegionRow, summarize
 from latesum.markets.config import PATTERNS
 from latesum.markets.kernels import arrival_mix
-from latesum.markets.model import posterior_with, shape_of, smeared
+from latesum.markets.model import carried_over, posterior_with, shape_of, smeared
 from latesum.markets.rows import FIRST_BUCKETS, Panel, status_quo_shares
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
@@ -280,7 +280,7 @@ class _MarketRest:
         end = until - whole.first
         arrived = (self._mix(whole.until(until))[first:] * np.exp(effects)).sum(axis=2)
         mean = demand[: end - first] * arrived
-        own = smeared(hyper.noise, self._config.delay.mean)
+        own = smeared(hyper.noise, carried_over(self._config))
         spread = np.sqrt(hyper.dispersion * mean + (own * mean) ** 2)
         sold = np.round(mean + spread * noise[: end - first])
         whole.totals[first:end] = np.maximum(sold, 0.0)
