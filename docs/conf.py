@@ -1,11 +1,15 @@
 """The site: `make docs`. Warnings are errors there; nothing is fetched."""
 
 import datetime
+import html
 import logging
 import os
 import re
 import tempfile
+import textwrap
 from pathlib import Path
+
+from docutils import nodes
 
 import latesum
 
@@ -59,13 +63,22 @@ napoleon_numpy_docstring = False
 # A word in single backticks is code, as in the docstrings.
 default_role = "code"
 
+
+def _in_color(color: str) -> dict[str, str]:
+    """The theme's variables for links, boxes and folded code."""
+    names = ("brand-primary", "brand-content", "admonition-title")
+    return {f"color-{name}": color for name in names} | {
+        "color-admonition-title-background": f"{color}1a"
+    }
+
+
 html_theme = "furo"
 html_title = f"latesum {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#005a8c", "color-brand-content": "#005a8c"},
-    "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
+    "light_css_variables": _in_color("#005a8c"),
+    "dark_css_variables": _in_color("#56b4e9"),
 }
 html_copy_source = False
 html_show_sourcelink = False
@@ -99,6 +112,8 @@ def _command_line() -> None:
                 rf"(?m)^\* `{name}`: .*$", lambda _, line=line: line, parts[number]
             )
     text = "".join(parts)
+    # Examples are code, with the quotation marks of a shell.
+    text = re.sub(r"(?m)^Example: (latesum .*(?:\n.+)*)", r"Example: `\1`", text)
     # Where Python or the shell found something: not the same on every machine.
     text = re.sub(r"\s*\[env var: [^\]]*\]", "", text)
     (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")
@@ -173,26 +188,46 @@ _CODE = re.compile(
 )
 
 
+#: An indented block with signs of mathematics is a formula and no code.
+_FORMULA = re.compile(r"(?m)(?<=\n\n)(?:    .*\n)+(?=\n)")
+
+
+def _with_indices(text: str) -> str:
+    """Set a_b and a^b with indices and powers."""
+    for mark, tag in (("_", "sub"), (r"\^", "sup")):
+        pattern = rf"(?<=[\w\u0302'*>]){mark}(?:\{{([^{{}}]*)\}}|([^\W²]+))"
+        for _ in range(2):  # an index may have an index
+            text = re.sub(pattern, lambda found, t=tag: f"<{t}>{found[1] or found[2]}</{t}>", text)
+    return text
+
+
+def _as_formula(block: re.Match[str]) -> str:
+    if not re.search("[Σμθ≥≤−]", block[0]):
+        return block[0]
+    text = html.escape(textwrap.dedent(block[0]).rstrip(), quote=False)
+    return f'<pre class="formula">{_with_indices(text)}</pre>\n'
+
+
 def _formulas(app, docname, source):
-    """In the text of research pages, a_b and a^b are set with indices and powers."""
+    """Formulas of research pages, in the text and in blocks of their own."""
     if not docname.startswith("research/"):
         return
-    parts = _CODE.split(source[0])
-    for mark, tag in (("_", "sub"), (r"\^", "sup")):
-        pattern = rf"(?<=[\w\u0302'*]){mark}(?:\{{([^{{}}]*)\}}|([^\W²]+))"
-        for number in range(0, len(parts), 2):
-            for _ in range(2):  # an index may have an index
-                parts[number] = re.sub(
-                    pattern,
-                    lambda found, t=tag: f"<{t}>{found[1] or found[2]}</{t}>",
-                    parts[number],
-                )
+    parts = _CODE.split(_FORMULA.sub(_as_formula, source[0]))
+    parts[::2] = map(_with_indices, parts[::2])
     source[0] = "".join(parts)
+
+
+def _unbroken(app, doctree, docname):
+    """A short name in code is not broken at its hyphens."""
+    for node in doctree.findall(nodes.literal):
+        if len(node.astext()) <= 30 and " " not in node.astext():
+            node["classes"].append("unbroken")
 
 
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", _formulas)
+    app.connect("doctree-resolved", _unbroken)
     _command_line()
     _http_routes()
     app.connect("autodoc-skip-member", _skipped)

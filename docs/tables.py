@@ -200,7 +200,7 @@ def prices(rows: Rows) -> str:
         cells = [each if each != "–" else other for each, other in zip(cells, plain, strict=True)]
         lines.append([f"{row['arms']}, {row['delay']}", f"{row['spread']:.0f}", *cells])
     columns = ["attributed feedback", "anonymity", "rule for visits", "unknown distribution"]
-    return _markdown(["", "W", *columns], lines)
+    return _markdown(["problem", "W", *columns], lines)
 
 
 def sensitivity(rows: Rows) -> str:
@@ -276,23 +276,6 @@ def ranking(cards: Rows) -> str:
     return _markdown([*columns, "stuck on `random-1` (95% limits)"], lines)
 
 
-def safe_list(cards: Rows) -> str:
-    """The policies whose rate of stuck runs is small enough."""
-    lines = []
-    for card in _ranked([each for each in cards if not each["attributed"]]):
-        drawn = card["suites"]["random-1"]
-        if drawn["safe"]:
-            coverage = "–" if drawn["coverage"] is None else f"{drawn['coverage']:.1%}"
-            ratios = [_limits(card["suites"]["core-1"])[0], f"{math.exp(drawn['ratio']):.2f}"]
-            speed = f"{card['microseconds_per_decision']:,.0f} µs"
-            about = [f"`{card['entry']}`", _TRACKS[card["track"]]]
-            lines.append([*about, *ratios, coverage, speed])
-    if not lines:
-        return "No policy of the archive has an upper limit of at most 1 in 300.\n"
-    columns = ["policy", "given of the delay", "ratio", "ratio, random problems"]
-    return _markdown([*columns, "coverage of 95% intervals", "CPU per decision"], lines)
-
-
 def wrong_means(cards: Rows) -> str:
     """Ratio and stuck runs on `random-1` where the mean delay that is given is wrong."""
     lines = []
@@ -329,7 +312,6 @@ def same_index(cards: Rows) -> str:
 TABLES: dict[str, tuple[str, Shown]] = {
     "headline": ("headline", regrets("{mean:,.0f}", "problem", _FRONT)),
     "ranking": ("archive", ranking),
-    "safe": ("archive", safe_list),
     "wrong-means": ("archive", wrong_means),
     "same-index": ("archive", same_index),
     "regret": (
