@@ -8,6 +8,7 @@ import pytest
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
+from latesum.campaigns import store as store_module
 from latesum.campaigns.actions import describe_event
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.moving import (
@@ -403,8 +404,30 @@ def test_an_unknown_act_of_a_newer_latesum_is_not_passed_over(new_campaign, cloc
     campaign = new_campaign()
     with campaign.store.writing(campaign.stored.id) as writer:
         writer.append(clock(), "teleport", None, ME)
-    with pytest.raises(InvalidInput, match=r"'teleport'.*use a newer latesum"):
-        campaign.decide()
+    for ask in (campaign.decide, campaign.status, campaign.decide, campaign.state):
+        with pytest.raises(InvalidInput, match=r"'teleport'.*use a newer latesum"):
+            ask()
+
+
+def test_what_is_refused_does_not_make_the_whole_log_be_read_again(
+    new_campaign, clock, monkeypatch
+):
+    campaign = new_campaign(**FLOW)
+    days(campaign, clock, 3)
+    read = []
+    whole = store_module._read_log
+    monkeypatch.setattr(
+        store_module, "_read_log", lambda *given: read.append(given[2]) or whole(*given)
+    )
+    with pytest.raises(InvalidInput):
+        campaign.record(1, rounds=-1)
+    with pytest.raises(NotPossible):
+        campaign.resume(**ME)
+    campaign.record_many([{"bucket": 99, "total": 1}])  # unknown, so it is not written
+    assert campaign.status().n_buckets == 3
+    assert min(read) > 0
+    campaign.record_many([{"bucket": 1, "total": 7}], dry_run=True)
+    assert campaign.state().value(1).total != 7
 
 
 # Buckets before the first question.

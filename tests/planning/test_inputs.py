@@ -137,7 +137,7 @@ def test_the_weekly_pattern_fits_the_buckets():
         ({"options": 1}, "at least 2"),
         ({"rate": None}, "one of the two"),
         ({"rate": 2.4}, "for 2.4% write 2.4%"),
-        ({"regions": 3}, "regions are planned from a history"),
+        ({"regions": 3}, "regions.* are for a history"),
         ({"traffic": None}, "say traffic"),
         ({"rate": None, "mean": 3.0}, "range"),
         ({"rate": None, "mean": 3.0, "high": 10.0, "sd": 9.0}, "cannot have an sd"),

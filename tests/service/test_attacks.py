@@ -68,6 +68,7 @@ def test_a_port_that_is_taken_is_refused(served, latesum, tmp_path):
     port = served[0].url.rpartition(":")[2]
     place = str(tmp_path / "other.db")
     latesum("serve", "--store", place, "--port", port).refused("Try another --port")
+    latesum("serve", "--store", place, "--port", "65536").refused("65535")
 
 
 @pytest.mark.parametrize(

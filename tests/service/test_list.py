@@ -111,7 +111,7 @@ def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service
     service.store.create("long", config.to_json(), start, events)
     clock.now = start + timedelta(hours=buckets, minutes=5)
     reader = service.as_("read")
-    for span in ("", "?span=all", "?span=30", "?span=nonsense"):
+    for span in ("", "?span=all", "?span=30", "?span=nonsense", "?span=²"):
         page = reader.get(f"/campaigns/long{span}")
         assert page.status_code == 200
         assert len(page.content) < 300_000

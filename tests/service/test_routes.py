@@ -163,7 +163,10 @@ def test_looking(service, operator, campaign):
     assert rest["events"][0]["sentence"]
     assert service.stranger.get("/livez").json() == {"status": "alive"}
     assert operator.get("/readyz").json() == {"status": "ready"}
+    service.stranger.request("BREW", "/livez")
     figures = operator.get("/metrics").text
+    assert "BREW" not in figures
+    assert 'method="other",route="none",status="401"' in figures
     route = 'route="/v1/campaigns/{campaign}/option"'
     assert f'latesum_requests_total{{method="GET",{route},status="200"}} 2.0' in figures
 

@@ -147,20 +147,26 @@ class Campaign:
             del events[0]
         elif known is not None:  # the database was put back to an earlier state
             self._state, events = fold(self.first_config, read(0)), []
+        # Until all is taken in there is no state: one with a part of an event would be believed.
+        state, self._state = self._state, CampaignState(self.first_config)
         for event in events:
-            self._state.apply(event)
-        self.config = self._state.config
-        return self._state
+            state.apply(event)
+        self._state, self.config = state, state.config
+        return state
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[tuple[Writer, CampaignState]]:
         """A write transaction in which the state is that of the store, up to the last event."""
         with self._lock:
+            seen = self._state.newest
             try:
                 with self.store.writing(self.stored.id) as writer:
-                    yield writer, self._catch_up(writer.log)
-            except BaseException:  # the state may hold events that were never written
-                self._state = CampaignState(self.first_config)
+                    state = self._catch_up(writer.log)
+                    seen = state.newest
+                    yield writer, state
+            except BaseException:
+                if self._state.newest is not seen:  # it may hold events that were never written
+                    self._state = CampaignState(self.first_config)
                 raise
 
     @contextlib.contextmanager

@@ -103,7 +103,7 @@ def _plan(
         replications=replications,
         seed=seed,
         progress=progress_bar(log=True),
-        **{name: value for name, value in given.items() if value not in (None, False)},
+        **{name: value for name, value in given.items() if value is not None},
     )
     if as_json:
         print(json.dumps(found.to_json(), indent=2))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def serve(
     host: Annotated[str, typer.Option(help="0.0.0.0 for all addresses.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 for any free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free one.")] = 8000,
     store: StoreAddress = None,
     proxy: Annotated[
         list[str] | None,

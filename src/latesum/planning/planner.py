@@ -83,8 +83,8 @@ def read_inputs(**said: Any) -> PlanInputs:
         return read_market(said)
     if said.get("regions") is not None or said.get("form") is not None:
         raise InvalidInput(
-            "regions are planned from a history: a file of past days with date, region, rounds and "
-            "total."
+            "regions, and how a file is written, are for a history: a file of past days with date, "
+            "region, rounds and total."
         )
     return read_stream(said)
 

@@ -209,7 +209,7 @@ class Client:
             if answer.status_code not in _ASK_AGAIN:
                 raise ServiceError(answer.status_code, found["error"], found["details"])
             last, asked = found["error"], answer.headers.get("retry-after", "")
-            pause = max(pause, min(float(asked) if asked.isdigit() else 0.0, _MAX_PAUSE))
+            pause = max(pause, min(float(asked) if asked.isdecimal() else 0.0, _MAX_PAUSE))
         raise Unreachable(503, f"the service was asked {attempts} times: {last}.", [])
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from latesum import _extras
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import InvalidInput
 from latesum.campaigns.campaign import Clock, system_clock
 from latesum.service.logs import log, logging_config
 
@@ -90,17 +90,16 @@ def find_address(host: str, port: int) -> tuple[str, int]:
 
     It is tried out here: Granian shares a port with another server that listens there.
     """
-    port = whole_number(port, "the port")
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(place)
             found = probe.getsockname()
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
         raise InvalidInput(
-            f"the service cannot listen at {host}, port {port}: {reason}. Try another --port."
+            f"the service cannot listen at {host}, port {port}: {error.strerror}. Try another "
+            "--port."
         ) from None
     return str(found[0]), int(found[1])
 

@@ -196,7 +196,7 @@ async def campaign_live(request: Request, cached: NamedCampaign, span: Span = ""
 
 async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
     status = await cached.status()
-    last = int(span) if span.isdigit() and 0 < int(span) < status.n_buckets else None
+    last = int(span) if span.isdecimal() and 0 < int(span) < status.n_buckets else None
     if not span and status.n_buckets > _MAX_AT_FIRST:
         last = _AT_FIRST
     # The present bucket, if no one has asked what to show in it.
