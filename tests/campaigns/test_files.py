@@ -269,6 +269,26 @@ def test_all_campaigns_in_one_file_and_back(tmp_path, clock, new_campaign):
             read_export(wrong)
 
 
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda found: found["config"].pop("options"), "damaged, and nothing was restored"),
+        (lambda found: found["log"][-1].__setitem__(3, {}), "damaged, and nothing was restored"),
+        (lambda found: found["log"].append(found["log"][-1][:1]), "damaged"),
+        (lambda found: found["config"].update(name="../x"), "cannot be called"),
+    ],
+)
+def test_a_damaged_export_is_refused_as_a_whole(new_campaign, clock, tmp_path, damage, says):
+    one = started(new_campaign, clock)
+    started(new_campaign, clock, name="second")
+    exported = read_export(json.dumps(export_campaigns(one.store)))
+    damage(exported[1])
+    with Store(tmp_path / "other.db") as other:
+        with pytest.raises(InvalidInput, match=says):
+            restore_campaigns(other, exported)
+        assert other.campaigns() == []
+
+
 def test_rows_in_python_and_files_say_the_same(campaign):
     import_totals(campaign, b"day;rounds;total\n02.03.2026;4000;7,5\n")
     assert campaign.record_many([Row("2026-03-02", 4000, 7.5)])[0].verdict == "same"

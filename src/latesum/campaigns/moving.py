@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from latesum._checks import InvalidInput
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import NAME_PATTERN, CampaignConfig
 from latesum.campaigns.deciding import Replay, carry, decide
-from latesum.campaigns.state import CampaignState, Decision, Event, decision_of
+from latesum.campaigns.state import CampaignState, Decision, Event, decision_of, fold
 from latesum.campaigns.store import Store
 
 _VERSION = 1
@@ -61,20 +62,39 @@ def exported_log(exported: dict[str, Any]) -> list[Event]:
 def restore_campaigns(
     store: Store, exported: list[dict[str, Any]], name: str | None = None
 ) -> list[str]:
-    """Make campaigns from exports, one maybe under another name; none if a name is taken."""
+    """Make campaigns from exports, one maybe under another name; none if a name is taken or a log
+    cannot be read.
+    """
     if name is not None and len(exported) != 1:
         raise InvalidInput(f"the file has {len(exported)} campaigns, so leave --name out.")
-    configs = [{**each["config"], "name": name or each["config"]["name"]} for each in exported]
-    names = [str(config["name"]) for config in configs]
+    restored = list[tuple[str, dict[str, Any], datetime, list[Event]]]()
+    for each in exported:
+        try:
+            config = {**each["config"], "name": name or each["config"]["name"]}
+            events, created = exported_log(each), datetime.fromisoformat(each["created_at"])
+            fold(CampaignConfig.from_json(config), events)
+        except InvalidInput:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
+            raise InvalidInput(
+                "the file is damaged, and nothing was restored "
+                f"({type(error).__name__}: {error}); export it again."
+            ) from None
+        if not re.fullmatch(NAME_PATTERN, str(config["name"])):
+            raise InvalidInput(
+                f"a campaign cannot be called {config['name']!r}: use letters, digits, dots, "
+                "dashes and underscores."
+            )
+        restored.append((config["name"], config, created, events))
+    names = [each[0] for each in restored]
     taken = sorted({each.name for each in store.campaigns()}.intersection(names))
     if taken:
         raise InvalidInput(
             "there are campaigns of these names already, and nothing was restored: "
             f"{', '.join(taken)}."
         )
-    for each, config in zip(exported, configs, strict=True):
-        created = datetime.fromisoformat(each["created_at"])
-        store.create(config["name"], config, created, exported_log(each))
+    for given in restored:
+        store.create(*given)
     return names
 
 
