@@ -76,8 +76,9 @@ class Campaign:
 
     def __init__(self, store: Store, stored: Stored, clock: Clock, *, owns_store: bool) -> None:
         self.store, self.stored, self.clock = store, stored, clock
+        self.first_config = CampaignConfig.from_json(store.config(stored.id))
         #: What it is set up with, as far as this process knows; `state` asks the store.
-        self.config = self.first_config = CampaignConfig.from_json(store.config(stored.id))
+        self.config = self.first_config
         self._owns_store = owns_store
         self._lock = threading.RLock()
         #: What the log adds up to, as far as it was read; and while it must stay as it is.
