@@ -16,7 +16,7 @@ from typing import Any
 from latesum._checks import InvalidInput, known_name
 
 #: A registered name, or an import path: package.module:Class.
-_WRITTEN = re.compile(r"\s*(?P<name>[\w.+:-]+)\s*(\((?P<arguments>.*)\))?\s*", re.DOTALL)
+_WRITTEN = re.compile(r"\s*(?P<name>[\w.+:-]+)\s*(\((?P<arguments>.*)\)\s*)?", re.DOTALL)
 
 
 class Registry:

@@ -289,6 +289,12 @@ def test_a_damaged_export_is_refused_as_a_whole(new_campaign, clock, tmp_path, d
         assert other.campaigns() == []
 
 
+def test_long_texts_are_refused_without_a_long_search(campaign):
+    for shown in ("A" + 900 * " " + "B", 900 * "A ", 5000 * " "):
+        with pytest.raises(InvalidInput, match=r"no option|up to 1,000"):
+            campaign.record("2026-03-02", total=5, shown=shown)
+
+
 def test_rows_in_python_and_files_say_the_same(campaign):
     import_totals(campaign, b"day;rounds;total\n02.03.2026;4000;7,5\n")
     assert campaign.record_many([Row("2026-03-02", 4000, 7.5)])[0].verdict == "same"

@@ -62,6 +62,8 @@ MAX_REGIONS = 200
 MAX_ROWS = 10_000
 #: Limits far above anything real, so that no sum can overflow.
 MAX_ROUNDS, MAX_TOTAL = 10**12, 1e15
+#: In characters, of a text in a row.
+_MAX_SAID = 1_000
 _PAST_FIELDS = ("bucket", "rounds", "total", "shown", "region")
 _MAX_SEED = 2**53 - 1
 _DATED = (
@@ -430,8 +432,12 @@ def check_row(row: Row | Mapping[str, Any], config: CampaignConfig) -> Row:
         row = Row(**row)
     bucket, rounds, total, status, shown, region, _ = row
     for name, given in (("status", status), ("shown", shown), ("region", region)):
-        if given is not None and not isinstance(given, str):
-            raise InvalidInput(f"{name} is a text, not {shortened(repr(given))}.", field=name)
+        if given is not None and not (isinstance(given, str) and len(given) <= _MAX_SAID):
+            raise InvalidInput(
+                f"{name} is a text of up to {_MAX_SAID:,} characters, not "
+                f"{shortened(repr(given))}.",
+                field=name,
+            )
     if rounds is None and total is None and status is None and shown is None:
         raise InvalidInput(
             "there is nothing to record: give rounds, a total or a status.", field="total"

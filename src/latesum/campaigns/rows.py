@@ -16,7 +16,8 @@ RecordStatus = Literal["provisional", "final", "missing"]
 NO_OPTION = ("none", "other", "unknown")
 #: By how much the shares of a bucket may miss 1.
 _ROUNDING = 0.01
-_PAIR = re.compile(r"\s*([^:;,]+?)\s*:\s*([0-9]*\.?[0-9]+)(?=[\s,;]|$)[,;]?")
+#: A name and its share. Blanks are part of the name: to try where they end takes endless.
+_PAIR = re.compile(r"([^:;,]+):\s*([0-9]*\.?[0-9]+)(?=[\s,;]|$)[,;]?")
 
 #: What was shown in a bucket: an option's number, or the share of each of several.
 Shown = int | tuple[tuple[int, float], ...]
@@ -55,7 +56,7 @@ def read_shown(text: object, options: tuple[str, ...]) -> Shown:
     ((0, 0.7), (1, 0.3))
     """
     pairs = _PAIR.findall(text) if isinstance(text, str) and text not in options else []
-    in_pairs = "".join(name + share for name, share in pairs).replace(" ", "")
+    in_pairs = re.sub(r"\s", "", "".join(name + share for name, share in pairs))
     if not pairs or in_pairs != re.sub(r"[:,;\s]", "", str(text)):
         return options.index(known_name(text, options, "option"))
     shares: dict[int, float] = {}

@@ -20,7 +20,7 @@ from latesum.delays.base import Delay, Family
 
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
 #: The import path of a user-defined delay, package.module:Name(, or text in quotes (kept as it is).
-_PATHS = re.compile(r"""("[^"]*"|'[^']*')|([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?=\s*\()""")
+_PATHS = re.compile(r"""("[^"]*"|'[^']*')|(?<![\w.])([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?=\s*\()""")
 _COLON = "__colon__"
 _METHODS = ("clipped", "truncated")
 
