@@ -113,7 +113,7 @@ def _command_line() -> None:
             )
     text = "".join(parts)
     # Examples are code, with the quotation marks of a shell.
-    text = re.sub(r"(?m)^Example: (latesum .*(?:\n.+)*)", r"Example: `\1`", text)
+    text = re.sub(r"(?m)^(Examples?: )?(latesum .*(?:\n.+)*)", r"\1`\2`", text)
     # Where Python or the shell found something: not the same on every machine.
     text = re.sub(r"\s*\[env var: [^\]]*\]", "", text)
     (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")

@@ -178,3 +178,11 @@ def test_the_extras_are_those_of_pyproject():
     page = (DOCS / "start" / "install.md").read_text(encoding="utf-8")
     for extra in set(declared["optional-dependencies"]) - {"all", "benchmarks"}:
         assert f"`{extra}`" in page
+
+
+@pytest.mark.parametrize("page", ["attributed", "markets", "odaaf", "unmix"])
+def test_the_python_of_research_pages_runs(page):
+    text = (DOCS / "research" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert blocks
+    exec("\n".join(blocks), {})

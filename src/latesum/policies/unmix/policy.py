@@ -37,7 +37,7 @@ _LEAST_PLAN = 1000
 class Unmix(Policy):
     """Explains the totals of all segments by the arms' means and a delay curve, with optimism.
 
-    A block is reported in segments of about half a mean delay, which say *when* rewards arrived.
+    A block is reported in segments of about half a mean delay, which say when rewards arrived.
     Their totals are a bilinear function of the means and of the delay's curve. Several explanations
     are kept: curves of half, once, twice and four times the mean that was given, or of all lengths
     where nothing was given, each fitted by generalized least squares. The likeliest is believed,
