@@ -101,4 +101,5 @@ def known_name(name: object, known: Iterable[str], kind: str) -> str:
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4) if brief else []
     hint = f"; did you mean {close[0]!r}?" if close else "."
     shown = name if brief else shortened(str(name))
-    raise InvalidInput(f"there is no {kind} {shown!r}{hint} Known: {', '.join(names)}.")
+    listed = f" Known: {', '.join(names)}." if names else ""
+    raise InvalidInput(f"there is no {kind} {shown!r}{hint}{listed}")

@@ -30,9 +30,6 @@ from latesum.files.totals import Row
 from latesum.service.errors import ErrorAnswer
 from latesum.service.jobs import MAX_ROWS
 
-#: More than any campaign counts, and small enough for every store and every float.
-_MOST = 10**12
-
 
 def _text(longest: int) -> StringConstraints:
     return StringConstraints(strip_whitespace=True, min_length=1, max_length=longest)
@@ -50,8 +47,6 @@ def _number(value: Any) -> Any:
 
 
 Number = BeforeValidator(_number)
-Rounds = Annotated[int, Field(ge=0, le=_MOST), Number]
-Total = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False), Number]
 RegionName = Annotated[str, _text(64)]
 RegionQuery = Annotated[
     str, Query(min_length=1, max_length=64, description="The region, in a campaign that has some.")
@@ -198,8 +193,10 @@ class CampaignAnswer(BaseModel):
 class Record(Body):
     """What is known of a bucket now. It is set and not added: sent twice it changes nothing."""
 
-    rounds: Rounds | None = None
-    total: Total | None = None
+    # Only types: whether the values can be right, the campaign says.
+
+    rounds: Annotated[int, Number] | None = None
+    total: Annotated[float, Number] | None = None
     shown: Sentence | None = Field(
         None,
         description="What was shown, if not what was decided; several options with their shares.",
