@@ -30,12 +30,13 @@ def follow(folder: Path, days: int = DAYS) -> dict[str, Any]:
         folder / "before.csv", FIRST_DAY - timedelta(days=HISTORY), FIRST_DAY - timedelta(days=1)
     )
     _type(
-        folder, FIRST_DAY,
+        folder,
+        FIRST_DAY,
         f"new offers --options '{','.join(OPTIONS)}' --regions {','.join(VISITORS)} --every day "
         "--zone Europe/Berlin --start 2026-03-02 --run-for '12 weeks' --late 'about 2 days' "
         "--status-quo 'ten off' --expected-rounds 5000 --time-basis arrival --unit orders --seed 4 "
         f"--history '{folder / 'before.csv'}'",
-    )  # fmt: skip
+    )
     for number in range(days):
         day = FIRST_DAY + timedelta(days=number)
         if number:
@@ -46,9 +47,10 @@ def follow(folder: Path, days: int = DAYS) -> dict[str, Any]:
         shown = {each["region"]: each["option"] for each in answer["regions"]}
         if number == 10:
             _type(
-                folder, day,
+                folder,
+                day,
                 "pin 'free shipping' --region east --buckets 4 --reason 'a fair in the east'",
-            )  # fmt: skip
+            )
         shop.open_for(day, shown)
     end = FIRST_DAY + timedelta(days=days)
     _import_yesterday(folder, shop, end, quiet=True)

@@ -59,9 +59,15 @@ def new_campaign(store_file, clock):
         if parameters is None:
             parameters = {"horizon": 450_000, "mean_delay": 1500}
         return Campaign.create(
-            **{"name": name, "options": options, "policy": policy, "parameters": parameters,
-               **config, **changed}
-        )  # fmt: skip
+            **{
+                "name": name,
+                "options": options,
+                "policy": policy,
+                "parameters": parameters,
+                **config,
+                **changed,
+            }
+        )
 
     yield make
     store.close()

@@ -83,10 +83,18 @@ def create(address, regional):
         method = {"regions": list(REGIONS), "parameters": {"horizon": 400, "late": "about 1 day"}}
     with Store(address) as store:
         Campaign.create(
-            name="killed", options=["A", "B", "C"], **method, every="day", expected_rounds=ROUNDS,
-            status_quo="A" if regional else "unknown", time_basis="arrival", seed=5,
-            start="2026-01-01", store=store, clock=DayClock(),
-        )  # fmt: skip
+            name="killed",
+            options=["A", "B", "C"],
+            **method,
+            every="day",
+            expected_rounds=ROUNDS,
+            status_quo="A" if regional else "unknown",
+            time_basis="arrival",
+            seed=5,
+            start="2026-01-01",
+            store=store,
+            clock=DayClock(),
+        )
 
 
 def total_of(bucket, arm, restated):

@@ -105,15 +105,23 @@ def running_server():
         options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
         control = [binaries / "pg_ctl", "-D", data, "-w", "-t", "300", "-l", log]
         subprocess.run(
-            [*control, "-o", options, "start"], check=True, cwd="/",
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user,
-        )  # fmt: skip
+            [*control, "-o", options, "start"],
+            check=True,
+            cwd="/",
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **user,
+        )
         try:
             yield Server(sockets)
         finally:
             subprocess.run(
-                [*control, "-m", "immediate", "stop"], check=False, cwd="/",
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user,
-            )  # fmt: skip
+                [*control, "-m", "immediate", "stop"],
+                check=False,
+                cwd="/",
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                **user,
+            )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

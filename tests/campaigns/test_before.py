@@ -12,10 +12,16 @@ from latesum.campaigns.moving import export_campaigns, exported_log, replay_log
 from latesum.policies import RoundRobin
 
 GIVEN = {
-    "name": "banner", "options": ["red", "blue"], "every": "day", "start": "2026-03-01",
-    "expected_rounds": 5000, "time_basis": "arrival", "seed": 1, "policy": "remembering",
+    "name": "banner",
+    "options": ["red", "blue"],
+    "every": "day",
+    "start": "2026-03-01",
+    "expected_rounds": 5000,
+    "time_basis": "arrival",
+    "seed": 1,
+    "policy": "remembering",
     "range": (0, 10),
-}  # fmt: skip
+}
 ROWS = [
     {"bucket": "2026-02-27", "rounds": 4000, "total": 1200},
     {"bucket": "2026-02-25", "rounds": 5000, "total": 1000, "shown": "blue"},
@@ -53,8 +59,11 @@ def test_the_history_is_told_oldest_first_in_the_units_of_policies():
     """Days without a row showed what the day before did; their totals are not known."""
     policy = CampaignConfig.read({**GIVEN, "status_quo": "red", "history": ROWS}).build_policy()
     assert policy.history == [
-        (1, 5000, 100.0), (1, 5000, None), (0, 4000, 120.0), (0, 5000, None),
-    ]  # fmt: skip
+        (1, 5000, 100.0),
+        (1, 5000, None),
+        (0, 4000, 120.0),
+        (0, 5000, None),
+    ]
 
 
 def test_a_history_is_kept_with_the_campaign_and_replayed(tmp_path):

@@ -23,8 +23,13 @@ from latesum.policies import registry
 ME = {"user": "an operator", "reason": "a test"}
 FLOW = {"policy": "flow", "parameters": {"horizon": 450_000, "mean_delay": 1500}}
 #: What a policy needs to know here, of which each takes what it can.
-KNOWN = {"horizon": 450_000, "mean_delay": 1500.0, "delay_bound": 9000, "delay_variance": 1e6,
-         "best_arm": 0}  # fmt: skip
+KNOWN = {
+    "horizon": 450_000,
+    "mean_delay": 1500.0,
+    "delay_bound": 9000,
+    "delay_variance": 1e6,
+    "best_arm": 0,
+}
 
 
 def days(campaign, clock, count):
@@ -83,9 +88,15 @@ def test_an_added_option_is_asked_for_next_or_the_policy_refuses(
 
 def test_an_added_option_needs_a_name_of_its_own(new_campaign, clock):
     campaign = new_campaign(**FLOW, status_quo="other")
-    for name, says in (("b", "already"), ("", "1 to 100"), ("x" * 101, "1 to 100"),
-                       ("re\x1b[2Jd", r"U\+001B"), ("a\u200bb", r"U\+200B"),
-                       ("a\u202eb", r"U\+202E"), ("other", "before its start")):  # fmt: skip
+    for name, says in (
+        ("b", "already"),
+        ("", "1 to 100"),
+        ("x" * 101, "1 to 100"),
+        ("re\x1b[2Jd", r"U\+001B"),
+        ("a\u200bb", r"U\+200B"),
+        ("a\u202eb", r"U\+202E"),
+        ("other", "before its start"),
+    ):
         with pytest.raises(InvalidInput, match=says):
             campaign.add_option(name, **ME)
     assert campaign.history() == []
@@ -308,9 +319,14 @@ def test_a_finished_campaign_is_reopened(new_campaign, clock):
 
 def two_options(store, clock):
     return Campaign.create(
-        name="banner", options=["red", "blue"], expected_rounds=1000, time_basis="arrival",
-        store=store, clock=clock, **FLOW,
-    )  # fmt: skip
+        name="banner",
+        options=["red", "blue"],
+        expected_rounds=1000,
+        time_basis="arrival",
+        store=store,
+        clock=clock,
+        **FLOW,
+    )
 
 
 def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
@@ -322,9 +338,15 @@ def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
         made.delete("baner", **ME)
     made.delete("banner", user="ada", reason="a wrong start")
     says = r"campaign 'banner' was deleted on 20.* by ada: a wrong start"
-    for act in (other.decide, other.status, lambda: other.record(1, total=3), other.state,
-                lambda: Campaign.open("banner", store=store),
-                lambda: other.pause(**ME), lambda: export_campaigns(store, "banner")):  # fmt: skip
+    for act in (
+        other.decide,
+        other.status,
+        lambda: other.record(1, total=3),
+        other.state,
+        lambda: Campaign.open("banner", store=store),
+        lambda: other.pause(**ME),
+        lambda: export_campaigns(store, "banner"),
+    ):
         with pytest.raises(Deleted, match=says):
             act()
     assert store.campaigns() == []

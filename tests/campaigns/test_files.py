@@ -217,12 +217,20 @@ def test_what_is_given_out_can_be_taken_in_and_says_the_same(
     count = next(number)
     one, other = (
         Campaign.create(
-            name=f"{name}{count}", options=names, start="2026-02-01", expected_rounds=100,
-            policy="round-robin", parameters={"block": 100}, time_basis="arrival",
-            status_quo="none", seed=1, store=store, clock=clock,
+            name=f"{name}{count}",
+            options=names,
+            start="2026-02-01",
+            expected_rounds=100,
+            policy="round-robin",
+            parameters={"block": 100},
+            time_basis="arrival",
+            status_quo="none",
+            seed=1,
+            store=store,
+            clock=clock,
         )
         for name in ("one", "other")
-    )  # fmt: skip
+    )
     for bucket in range(1, len(rows) + 1):
         one.decide(bucket)
         other.decide(bucket)

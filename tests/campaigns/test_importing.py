@@ -129,8 +129,9 @@ def test_every_bad_row_is_named(campaign):
     with pytest.raises(BadFile) as refusal:
         import_totals(campaign, text.encode())
     assert [problem.split(":")[0] for problem in refusal.value.problems] == [
-        "row 3, column date", "row 4, column rounds",
-    ]  # fmt: skip
+        "row 3, column date",
+        "row 4, column rounds",
+    ]
 
 
 def test_what_the_dates_of_a_file_showed_is_remembered(campaign):

@@ -14,9 +14,14 @@ PROBLEM = Problem([0.30, 0.33, 0.36], f"exponential({MEAN_DELAY:g})")
 def losses(lag_in_days):
     policies = {"flow": Flow(3, HORIZON, mean_delay=MEAN_DELAY)}
     result = compare(
-        PROBLEM, policies, HORIZON, replications=1_000, seed=1,
-        bucket=DAY, report_lag=lag_in_days * DAY,
-    )  # fmt: skip
+        PROBLEM,
+        policies,
+        HORIZON,
+        replications=1_000,
+        seed=1,
+        bucket=DAY,
+        report_lag=lag_in_days * DAY,
+    )
     return result.summary()[0].mean
 
 

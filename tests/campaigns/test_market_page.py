@@ -28,10 +28,19 @@ def campaign(new_campaign, clock):
     rng = np.random.default_rng(5)
     start = clock().date()
     history = [
-        {"bucket": (start - timedelta(days=back)).isoformat(), "region": region, "rounds": size,
-         "total": float(rng.poisson(0.1 * size * (1.4 if (start - timedelta(days=back)).weekday() == 5 else 1)))}
-        for back in range(21, 0, -1) for region, size in SIZES.items()
-    ]  # fmt: skip
+        {
+            "bucket": (start - timedelta(days=back)).isoformat(),
+            "region": region,
+            "rounds": size,
+            "total": float(
+                rng.poisson(
+                    0.1 * size * (1.4 if (start - timedelta(days=back)).weekday() == 5 else 1)
+                )
+            ),
+        }
+        for back in range(21, 0, -1)
+        for region, size in SIZES.items()
+    ]
     given = {"horizon": "60 days", "late": "about 1 day"}
     told = {"regions": list(SIZES), "history": history, "status_quo": "old", "unit": "sales"}
     made = new_campaign("offers", ["old", "new"], "switchback", given, **told)

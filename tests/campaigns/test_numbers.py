@@ -59,8 +59,12 @@ def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
     run(campaign, clock, 1)
     numbers = [(d.arm, d.purpose, d.number) for d in campaign.state().decisions.values()]
     assert numbers == [
-        (0, "learn", 1), (2, "override", 2), (2, "override", 2), (0, "learn", 4), (0, "learn", 5),
-    ]  # fmt: skip
+        (0, "learn", 1),
+        (2, "override", 2),
+        (2, "override", 2),
+        (0, "learn", 4),
+        (0, "learn", 5),
+    ]
     assert replay_log(campaign.first_config, campaign.history()) == []
 
 

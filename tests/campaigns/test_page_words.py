@@ -25,9 +25,14 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     monkeypatch.setattr(POLICIES, "_known", dict(POLICIES._known))
     registry.register(Terse)
     campaign = Campaign.create(
-        name="own", options=["a", "b"], policy="terse", expected_rounds=5000, start="2026-01-01",
-        time_basis="arrival", store=tmp_path / "store.db",
-    )  # fmt: skip
+        name="own",
+        options=["a", "b"],
+        policy="terse",
+        expected_rounds=5000,
+        start="2026-01-01",
+        time_basis="arrival",
+        store=tmp_path / "store.db",
+    )
     campaign.decide(1)
     campaign.record_many([Row(1, 5000, 100)])
     page = status_html(campaign.status())

@@ -36,10 +36,16 @@ def test_processes_on_one_bucket_make_one_decision(store_address, regions, own, 
     policy = {} if regions else {"policy": "odaaf"}
     with Store(store_address) as store:
         Campaign.create(
-            name="raced", options=["A", "B", "C"], regions=regions, **policy, start="2026-01-01",
-            parameters={"horizon": 90_000, "mean_delay": 10}, expected_rounds=1000,
-            time_basis="arrival", store=store,
-        )  # fmt: skip
+            name="raced",
+            options=["A", "B", "C"],
+            regions=regions,
+            **policy,
+            start="2026-01-01",
+            parameters={"horizon": 90_000, "mean_delay": 10},
+            expected_rounds=1000,
+            time_basis="arrival",
+            store=store,
+        )
     context = multiprocessing.get_context("fork")
     barrier, answers = context.Barrier(len(own)), context.Queue()
     racers = [

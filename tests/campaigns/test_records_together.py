@@ -12,9 +12,16 @@ def opened(store_address, clock):
     """The same campaign, opened twice, as by two processes."""
     with Store(store_address) as store:
         Campaign.create(
-            name="banner", options=["red", "blue"], policy="odaaf", parameters={"horizon": 90_000, "mean_delay": 100},
-            every="day", expected_rounds=1000, time_basis="arrival", store=store, clock=clock,
-        )  # fmt: skip
+            name="banner",
+            options=["red", "blue"],
+            policy="odaaf",
+            parameters={"horizon": 90_000, "mean_delay": 100},
+            every="day",
+            expected_rounds=1000,
+            time_basis="arrival",
+            store=store,
+            clock=clock,
+        )
         stored = store.find("banner")
         pair = [Campaign(store, stored, clock, owns_store=False) for _ in range(2)]
         pair[0].decide()

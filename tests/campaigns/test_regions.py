@@ -26,10 +26,16 @@ SIZES = {"north": 5000, "south": 3000, "west": 1500}
 WORTH = {"ten off": 1.0, "free shipping": 0.95, "a gift": 1.2, "a voucher": 1.0}
 FIRST = date(2026, 3, 2)
 GIVEN = {
-    "name": "offers", "options": ["ten off", "free shipping", "a gift"], "regions": list(SIZES),
-    "start": "2026-03-02", "expected_rounds": 3000, "time_basis": "arrival", "seed": 3,
-    "parameters": {"horizon": "8 weeks", "late": "about 2 days"}, "status_quo": "ten off",
-}  # fmt: skip
+    "name": "offers",
+    "options": ["ten off", "free shipping", "a gift"],
+    "regions": list(SIZES),
+    "start": "2026-03-02",
+    "expected_rounds": 3000,
+    "time_basis": "arrival",
+    "seed": 3,
+    "parameters": {"horizon": "8 weeks", "late": "about 2 days"},
+    "status_quo": "ten off",
+}
 
 
 def total_of(region, day, option):
@@ -40,10 +46,15 @@ def total_of(region, day, option):
 
 def past_rows(days=28):
     return [
-        {"bucket": str(day), "region": region, "rounds": size, "total": total_of(region, day, "ten off")}
+        {
+            "bucket": str(day),
+            "region": region,
+            "rounds": size,
+            "total": total_of(region, day, "ten off"),
+        }
         for day in (FIRST - timedelta(days=back) for back in range(days, 0, -1))
         for region, size in SIZES.items()
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture
@@ -119,8 +130,10 @@ def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
     assert CampaignConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
     known = CampaignConfig.read({**GIVEN, "parameters": {"late": "36 hours"}})
     assert known.parameters == {
-        "horizon": 90, "mean_delay": 1.5, "certainty": "known",
-    }  # fmt: skip
+        "horizon": 90,
+        "mean_delay": 1.5,
+        "certainty": "known",
+    }
     law = {"late": "half within 6 hours, 95% within 4 days"}
     given = CampaignConfig.read({**GIVEN, "parameters": law})
     shape = given.build_market().delay
@@ -148,8 +161,10 @@ def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
 
 
 def test_a_history_is_of_regions_and_may_be_mixed():
-    rows = [*past_rows(3), {"bucket": "2026-02-20", "region": "west", "total": 40,
-                            "shown": "ten off:0.5 a gift:0.5"}]  # fmt: skip
+    rows = [
+        *past_rows(3),
+        {"bucket": "2026-02-20", "region": "west", "total": 40, "shown": "ten off:0.5 a gift:0.5"},
+    ]
     config = CampaignConfig.read({**GIVEN, "history": rows})
     assert len(config.history) == 10
     first = config.history[0]
@@ -217,8 +232,11 @@ def test_files_have_a_column_for_the_region(make, clock):
         ("date,rounds,total\n2026-03-02,5000,150\n", "no column says which region"),
         (f"{head}2026-03-02,,5000,150,\n", "which region the row is of"),
         (f"{head}2026-03-02,west,5000,150,a gift:0.7 ten off:0.1\n", "add up to 0.8"),
-        (f"{head}2026-03-02,west,9,5,\n2026-03-02,west,9,6,\n", "2026-03-02 west is in row 2 already"),
-    ):  # fmt: skip
+        (
+            f"{head}2026-03-02,west,9,5,\n2026-03-02,west,9,6,\n",
+            "2026-03-02 west is in row 2 already",
+        ),
+    ):
         with pytest.raises(BadFile, match=says):
             import_totals(campaign, content.encode())
     german = "Datum;Gebiet;Besucher;total\n02.03.2026;west;1.500;44,0\n"

@@ -176,8 +176,12 @@ class Model:
         self.decided[bucket] = arm, purpose
         self.numbers[bucket] = number
         self.values[bucket] = {
-            "rounds": None, "total": None, "status": "provisional", "shown": None, "seen": None
-        }  # fmt: skip
+            "rounds": None,
+            "total": None,
+            "status": "provisional",
+            "shown": None,
+            "seen": None,
+        }
 
 
 class Comparison(RuleBasedStateMachine):
@@ -195,9 +199,18 @@ class Comparison(RuleBasedStateMachine):
         shutil.copy(_empty_store(), self.folder)
         self.store = Store(Path(self.folder) / "campaigns.db")
         self.campaign = Campaign.create(
-            name="model", options=OPTIONS, policy="odaaf", parameters=PARAMETERS, every="day", expected_rounds=EXPECTED,
-            time_basis="arrival", start="2026-03-01", zone=zone, store=self.store, clock=self.clock,
-        )  # fmt: skip
+            name="model",
+            options=OPTIONS,
+            policy="odaaf",
+            parameters=PARAMETERS,
+            every="day",
+            expected_rounds=EXPECTED,
+            time_basis="arrival",
+            start="2026-03-01",
+            zone=zone,
+            store=self.store,
+            clock=self.clock,
+        )
         if reported is not None:
             bucket, arm = reported
             self.send(bucket, {"rounds": 700, "total": 300, "shown": OPTIONS[arm]})
@@ -516,8 +529,11 @@ class Comparison(RuleBasedStateMachine):
         for bucket, value in self.model.values.items():
             seen = state.value(bucket)
             assert (seen.rounds, seen.total, seen.status, seen.shown) == (
-                value["rounds"], value["total"], value["status"], value["shown"],
-            )  # fmt: skip
+                value["rounds"],
+                value["total"],
+                value["status"],
+                value["shown"],
+            )
         assert self.campaign.estimates() == self.model.policy(self.now).estimates()
 
     @rule()
@@ -526,9 +542,11 @@ class Comparison(RuleBasedStateMachine):
 
 
 Comparison.TestCase.settings = settings(
-    max_examples=14, stateful_step_count=30, deadline=None,
+    max_examples=14,
+    stateful_step_count=30,
+    deadline=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 TestAgainstTheModel = Comparison.TestCase
 
 
@@ -537,7 +555,9 @@ class LongComparison(Comparison):
 
 
 LongComparison.TestCase.settings = settings(
-    max_examples=250, stateful_step_count=60, deadline=None,
+    max_examples=250,
+    stateful_step_count=60,
+    deadline=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 TestAgainstTheModelForLong = pytest.mark.slow(LongComparison.TestCase)

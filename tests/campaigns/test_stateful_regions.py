@@ -127,10 +127,18 @@ class RegionalComparison(RuleBasedStateMachine):
         self.model = Model()
         self.store = Store(Path(self.folder) / "campaigns.db")
         self.campaign = Campaign.create(
-            name="model", options=OPTIONS, regions=list(REGIONS), status_quo="A", seed=9,
-            parameters={"horizon": 60}, expected_rounds=700, time_basis="arrival",
-            start="2026-03-02", store=self.store, clock=self.clock,
-        )  # fmt: skip
+            name="model",
+            options=OPTIONS,
+            regions=list(REGIONS),
+            status_quo="A",
+            seed=9,
+            parameters={"horizon": 60},
+            expected_rounds=700,
+            time_basis="arrival",
+            start="2026-03-02",
+            store=self.store,
+            clock=self.clock,
+        )
         self.decide()
 
     def clock(self):
@@ -183,9 +191,7 @@ class RegionalComparison(RuleBasedStateMachine):
             shown = "B" if shown == "B" and "B" in self.model.names else ((0, 0.25), (1, 0.75))
             value["shown"] = shown
         text = "A:0.25 B:0.75" if isinstance(shown, tuple) else shown
-        self.campaign.record(
-            bucket, region=region, rounds=rounds, total=value["total"], shown=text
-        )  # fmt: skip
+        self.campaign.record(bucket, region=region, rounds=rounds, total=value["total"], shown=text)
         assert self.campaign.record(bucket, region=region, total=value["total"]).verdict == "same"
 
     @precondition(lambda self: self.today > 1)
@@ -264,9 +270,11 @@ class RegionalComparison(RuleBasedStateMachine):
 
 
 RegionalComparison.TestCase.settings = settings(
-    max_examples=7, stateful_step_count=25, deadline=None,
+    max_examples=7,
+    stateful_step_count=25,
+    deadline=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 TestRegionsAgainstTheModel = RegionalComparison.TestCase
 
 
@@ -275,7 +283,9 @@ class LongRegionalComparison(RegionalComparison):
 
 
 LongRegionalComparison.TestCase.settings = settings(
-    max_examples=200, stateful_step_count=60, deadline=None,
+    max_examples=200,
+    stateful_step_count=60,
+    deadline=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 TestRegionsAgainstTheModelForLong = pytest.mark.slow(LongRegionalComparison.TestCase)

@@ -98,8 +98,15 @@ class TestContract:
         context = multiprocessing.get_context("fork")
         with context.Pool(4) as pool:
             assert sorted(pool.map(_open_and_create, [(store_address, i) for i in range(8)])) == [
-                "0", "1", "2", "3", "4", "5", "6", "7",
-            ]  # fmt: skip
+                "0",
+                "1",
+                "2",
+                "3",
+                "4",
+                "5",
+                "6",
+                "7",
+            ]
         with Store(store_address) as store:
             assert len(store.campaigns()) == 8
 

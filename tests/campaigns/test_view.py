@@ -54,9 +54,21 @@ def test_policies_and_market_models_have_options_and_a_timeline_of_one_shape(vie
         assert shape(stream[part]) == shape(regions[part])
     assert shape(stream["options"]) == shape(regions["regions"]["n"]["options"])
     assert list(stream["options"][0]) == [
-        "name", "arm", "buckets", "periods", "rounds", "mean", "low", "high", "status",
-        "probability_best", "uplift", "uplift_low", "uplift_high", "is_status_quo",
-    ]  # fmt: skip
+        "name",
+        "arm",
+        "buckets",
+        "periods",
+        "rounds",
+        "mean",
+        "low",
+        "high",
+        "status",
+        "probability_best",
+        "uplift",
+        "uplift_low",
+        "uplift_high",
+        "is_status_quo",
+    ]
 
 
 def test_the_figures_of_the_options_agree_with_each_other(views):

@@ -5,10 +5,23 @@ import re
 import shutil
 
 NEW = [
-    "new", "banner", "--options", "red,blue", "--policy", "odaaf", "--parameter", "horizon=90 days",
-    "--parameter", "mean_delay=12 hours", "--expected-rounds", "5000", "--time-basis", "arrival",
-    "--start", "2026-03-02",
-]  # fmt: skip
+    "new",
+    "banner",
+    "--options",
+    "red,blue",
+    "--policy",
+    "odaaf",
+    "--parameter",
+    "horizon=90 days",
+    "--parameter",
+    "mean_delay=12 hours",
+    "--expected-rounds",
+    "5000",
+    "--time-basis",
+    "arrival",
+    "--start",
+    "2026-03-02",
+]
 
 
 def test_a_campaign_from_the_first_day_to_the_last(campaign, tmp_path):
@@ -29,9 +42,10 @@ def test_a_campaign_from_the_first_day_to_the_last(campaign, tmp_path):
     assert json.loads(out)["rows"][0]["verdict"] == "same"
 
     for command in (
-        ["pause", "--reason", "a holiday"], ["resume", "--reason", "it is over"],
+        ["pause", "--reason", "a holiday"],
+        ["resume", "--reason", "it is over"],
         ["pin", "blue", "--buckets", "2", "--reason", "a trade fair"],
-    ):  # fmt: skip
+    ):
         assert campaign(*command, "--user", "an operator", day="2026-03-03")[0] == 0
     assert campaign("next", day="2026-03-03")[1].startswith("2026-03-03: blue\nblue is pinned")
     out = campaign("status", day="2026-03-03").done()
@@ -171,9 +185,15 @@ def test_a_campaign_is_changed_on_the_command_line(campaign):
     assert campaign("resume", *WHY)[1].startswith("Resumed the campaign. The pin to vert goes on")
     assert campaign("unpin", *WHY)[1] == "Ended the pin.\n"
     out = campaign("history")[1]
-    for words in ("ada changed policy from odaaf to flow", "ada added green: a test",
-                  "ada renamed green to vert", "align from none to week", "restored vert",
-                  "resumed the campaign (the pin went on)", "ended the pin"):  # fmt: skip
+    for words in (
+        "ada changed policy from odaaf to flow",
+        "ada added green: a test",
+        "ada renamed green to vert",
+        "align from none to week",
+        "restored vert",
+        "resumed the campaign (the pin went on)",
+        "ended the pin",
+    ):
         assert words in out
     assert campaign("replay")[1] == "1 of 1 decisions come out the same.\n"
 
@@ -206,8 +226,17 @@ def test_the_campaign_begins_at_its_start_whenever_it_is_asked(campaign):
         1
     ]
     assert out.startswith("2026-03-02: new")
-    out = campaign("record", "2026-03-10", "--rounds", "5000", "--total", "900", "--shown", "blue",
-              day="2026-03-20")[1]  # fmt: skip
+    out = campaign(
+        "record",
+        "2026-03-10",
+        "--rounds",
+        "5000",
+        "--total",
+        "900",
+        "--shown",
+        "blue",
+        day="2026-03-20",
+    )[1]
     assert out.startswith("2026-03-10: new")
     status = json.loads(campaign("status", "--json", day="2026-03-20")[1])
     assert len(status["timeline"]) == 19

@@ -10,10 +10,23 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples" / "files"
 GERMAN = str(EXAMPLES / "german.csv")
 NEW = [
-    "new", "banner", "--options", "=red,blue", "--policy", "odaaf", "--parameter", "horizon=90 days",
-    "--parameter", "mean_delay=12 hours", "--expected-rounds", "5000", "--time-basis", "arrival",
-    "--start", "2026-03-02",
-]  # fmt: skip
+    "new",
+    "banner",
+    "--options",
+    "=red,blue",
+    "--policy",
+    "odaaf",
+    "--parameter",
+    "horizon=90 days",
+    "--parameter",
+    "mean_delay=12 hours",
+    "--expected-rounds",
+    "5000",
+    "--time-basis",
+    "arrival",
+    "--start",
+    "2026-03-02",
+]
 
 
 @pytest.fixture

@@ -9,10 +9,25 @@ import pytest
 from latesum.campaigns import Campaign, Store
 
 NEW = (
-    "new", "offers", "--options", "ten off,free shipping,a gift", "--regions", "north,south",
-    "--start", "2026-03-02", "--run-for", "12 weeks", "--status-quo", "ten off",
-    "--time-basis", "arrival", "--expected-rounds", "3000", "--seed", "1",
-)  # fmt: skip
+    "new",
+    "offers",
+    "--options",
+    "ten off,free shipping,a gift",
+    "--regions",
+    "north,south",
+    "--start",
+    "2026-03-02",
+    "--run-for",
+    "12 weeks",
+    "--status-quo",
+    "ten off",
+    "--time-basis",
+    "arrival",
+    "--expected-rounds",
+    "3000",
+    "--seed",
+    "1",
+)
 
 
 @pytest.fixture
@@ -39,9 +54,12 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert "ten off, free shipping, a gift in north, south; switchback with horizon=84" in out
     assert "certainty=guess" in out
     out = campaign(2, "next").done()
-    assert [line.split()[0] for line in out.splitlines() if line.startswith((" north", " south"))] == [
-        "north", "south",
-    ]  # fmt: skip
+    assert [
+        line.split()[0] for line in out.splitlines() if line.startswith((" north", " south"))
+    ] == [
+        "north",
+        "south",
+    ]
     report = tmp_path / "report.csv"
     report.write_text(
         "date,region,rounds,total,shown\n2026-03-02,north,4100,140,\n"
@@ -56,8 +74,9 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert out == "Pinned a gift for 1 day in south.\n"
     told = json.loads(campaign(3, "next", "--json")[1])
     assert {each["region"]: each["source"] for each in told["regions"]} == {
-        "north": "policy", "south": "pinned",
-    }  # fmt: skip
+        "north": "policy",
+        "south": "pinned",
+    }
     alone = json.loads(campaign(3, "next", "--region", "south", "--json")[1])
     assert [each["option"] for each in alone["regions"]] == ["a gift"]
     out = campaign(3, "status").done()
@@ -84,9 +103,17 @@ def test_how_late_sales_come_is_said_for_any_policy_that_is_told(campaign, tmp_p
 
 
 SET_UP = (
-    "--plan", "plan.json", "--options", "old,new", "--status-quo", "old", "--time-basis", "arrival",
-    "--start", "2026-03-02",
-)  # fmt: skip
+    "--plan",
+    "plan.json",
+    "--options",
+    "old,new",
+    "--status-quo",
+    "old",
+    "--time-basis",
+    "arrival",
+    "--start",
+    "2026-03-02",
+)
 PAST = "date,region,visitors,total\n" + "".join(
     f"{date(2026, 2, 2) + timedelta(days=day)},{region},{3000 - 1000 * place},{90 - 30 * place + day % 5}\n"
     for day in range(28)
@@ -98,17 +125,38 @@ def test_a_campaign_from_a_plan_with_regions(latesum, campaign, tmp_path):
     past, plan = tmp_path / "before.csv", tmp_path / "plan.json"
     past.write_text(PAST)
     asked = [
-        "plan", "--options", "2", "--lift", "20%", "--late", "about 1 day", "--run-for", "6 weeks",
-        "--regions", "2", "--history", past, "--replications", "2", "--workers", "1", "--quick", "--json",
-    ]  # fmt: skip
+        "plan",
+        "--options",
+        "2",
+        "--lift",
+        "20%",
+        "--late",
+        "about 1 day",
+        "--run-for",
+        "6 weeks",
+        "--regions",
+        "2",
+        "--history",
+        past,
+        "--replications",
+        "2",
+        "--workers",
+        "1",
+        "--quick",
+        "--json",
+    ]
     made = json.loads(latesum(*asked)[1])
     handed = made["recommendation"]
     assert handed["policy"] in ("switchback", "flow")
     parameters = {"n_arms": 2, "horizon": "42 days", "late": "about 1 day"}
     made["recommendation"] = {  # two runs do not say which is best
-        **handed, "policy": "switchback", "parameters": parameters, "n_regions": 2,
-        "regions": ["north", "south"], "bucket": 2500,
-    }  # fmt: skip
+        **handed,
+        "policy": "switchback",
+        "parameters": parameters,
+        "n_regions": 2,
+        "regions": ["north", "south"],
+        "bucket": 2500,
+    }
     plan.write_text(json.dumps(made))
     new = ["new", "planned", *SET_UP]
     out = campaign(2, *new, "--history", past, "--columns", "rounds=visitors").done()
@@ -127,9 +175,13 @@ def test_a_plan_that_adds_up_the_regions_can_be_set_up_even_a_no_go(campaign, tm
     past, plan = tmp_path / "before.csv", tmp_path / "plan.json"
     past.write_text(PAST)
     handed = {
-        "policy": "flow", "parameters": {"n_arms": 2, "horizon": "42 days", "mean_delay": "1 day"},
-        "every": "day", "n_regions": 1, "regions": [], "bucket": 5000,
-    }  # fmt: skip
+        "policy": "flow",
+        "parameters": {"n_arms": 2, "horizon": "42 days", "mean_delay": "1 day"},
+        "every": "day",
+        "n_regions": 1,
+        "regions": [],
+        "bucket": 5000,
+    }
     verdict = {"answer": "no-go", "reason": "Too few visitors."}
     plan.write_text(json.dumps({"recommendation": handed, "verdict": verdict}))
     new = ["new", "together", *SET_UP, "--history", past, "--columns", "rounds=visitors"]

@@ -6,9 +6,18 @@ import pyarrow.parquet as pq
 import pytest
 
 COMPARE = [
-    "compare", "--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--policies", "odaaf,odaaf-b",
-    "--horizon", "20000", "--replications", "4",
-]  # fmt: skip
+    "compare",
+    "--arms",
+    "0.3,0.6",
+    "--delay",
+    "uniform(0,10)",
+    "--policies",
+    "odaaf,odaaf-b",
+    "--horizon",
+    "20000",
+    "--replications",
+    "4",
+]
 
 
 def test_compare_prints_a_table_and_writes_files(latesum, tmp_path):
@@ -24,8 +33,13 @@ def test_compare_simulates_what_ran_before(latesum):
     asked = ["--arms", "0.4,0.5", "--delay", "uniform(0,400)", "--policies", "flow"]
     asked += ["--horizon", "4000", "--replications", "8", "--bucket", "10", "--json"]
     regrets = {}
-    for more in ((), ("--status-quo", "0"), ("--status-quo", "0.9"), ("--status-quo", "beta(6, 4)"),
-                 ("--status-quo", "0", "--history", "500")):  # fmt: skip
+    for more in (
+        (),
+        ("--status-quo", "0"),
+        ("--status-quo", "0.9"),
+        ("--status-quo", "beta(6, 4)"),
+        ("--status-quo", "0", "--history", "500"),
+    ):
         out = latesum("compare", *asked, *more).done()
         found = json.loads(out)
         assert found["status_quo"] == (more[1] if more else None)

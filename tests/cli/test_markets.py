@@ -34,9 +34,23 @@ def test_a_plan_with_regions(latesum, history, tmp_path):
 
 
 NEW = [
-    "new", "offers", "--options", "a,b", "--start", "2026-03-01", "--run-for", "5 weeks",
-    "--late", "about 1 day", "--status-quo", "a", "--expected-rounds", "9000", "--time-basis", "arrival",
-]  # fmt: skip
+    "new",
+    "offers",
+    "--options",
+    "a,b",
+    "--start",
+    "2026-03-01",
+    "--run-for",
+    "5 weeks",
+    "--late",
+    "about 1 day",
+    "--status-quo",
+    "a",
+    "--expected-rounds",
+    "9000",
+    "--time-basis",
+    "arrival",
+]
 
 
 def test_a_new_campaign_with_a_history_has_the_policy_that_a_plan_recommends_and_says_why(

@@ -114,9 +114,19 @@ def test_a_missing_extra_is_said_before_any_work(latesum, tmp_path, monkeypatch)
 def test_runs_of_a_comparison_are_kept_and_found_again(latesum, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = [
-        "compare", "--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--policies", "odaaf,flow",
-        "--horizon", "2000", "--replications", "4", "--json",
-    ]  # fmt: skip
+        "compare",
+        "--arms",
+        "0.3,0.6",
+        "--delay",
+        "uniform(0,10)",
+        "--policies",
+        "odaaf,flow",
+        "--horizon",
+        "2000",
+        "--replications",
+        "4",
+        "--json",
+    ]
 
     def parts():
         return {path: path.stat().st_mtime_ns for path in (tmp_path / "kept/parts").rglob("*.p*")}

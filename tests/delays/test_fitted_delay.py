@@ -113,8 +113,23 @@ def test_a_plan_takes_the_reported_delay_from_a_file():
 def test_a_time_that_is_whole_in_rounds_is_not_rounded_up():
     assert 0.28 * 25 > 7
     assert delays.fit([0.28, 0.56]).delay(25).pmf(np.arange(16)).tolist() == [
-        0, 0, 0, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0, 0, 0.5, 0
-    ]  # fmt: skip
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0.5,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0.5,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("tail", [None, 0.3, 7.5])

@@ -127,16 +127,26 @@ def test_the_tail_is_warned_of():
         ({"from": [0, 2], "to": [1, 3], "count": [3, 7]}, "must follow each other"),
         ({"bucket": [1, 2], "total": [3, 4]}, "has no column 'delay'"),
         ({"bucket": [1, 2], "as_of": [0, 2], "total": [3, 4]}, "at least 3 different buckets"),
-        ({"bucket": [1, 1, 2, 2, 3, 3, 4], "as_of": [1, 2, 2, 3, 3, 4, 4],
-          "total": [60, 90, 61, 92, 59, 88, 60]}, "still grow at an age of 1 bucket"),
-        ({"bucket": [1, 1, 2, 3], "as_of": [1, 1, 2, 3], "total": [60, 61, 60, 60]},
-         "rows 1 and 2 give different totals"),
-        ({"bucket": [1, 1, 2, 3], "as_of": [1, 2, 2, 3], "total": [60, 61, 60, 60]},
-         "fewer than 3 buckets have a total"),
+        (
+            {
+                "bucket": [1, 1, 2, 2, 3, 3, 4],
+                "as_of": [1, 2, 2, 3, 3, 4, 4],
+                "total": [60, 90, 61, 92, 59, 88, 60],
+            },
+            "still grow at an age of 1 bucket",
+        ),
+        (
+            {"bucket": [1, 1, 2, 3], "as_of": [1, 1, 2, 3], "total": [60, 61, 60, 60]},
+            "rows 1 and 2 give different totals",
+        ),
+        (
+            {"bucket": [1, 1, 2, 3], "as_of": [1, 2, 2, 3], "total": [60, 61, 60, 60]},
+            "fewer than 3 buckets have a total",
+        ),
         ({"delay": []}, "no rows"),
         ("no-such-file.csv", "there is no file"),
     ],
-)  # fmt: skip
+)
 def test_nonsense_is_refused(source, says):
     with pytest.raises(InvalidInput, match=says):
         delays.fit(source)

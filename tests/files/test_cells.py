@@ -60,9 +60,26 @@ def test_what_can_be_read_in_two_ways_names_the_option(cell, separator):
 
 @pytest.mark.parametrize(
     "cell",
-    ["many", "", "1,23,456", "1.2.3", "12..5", "inf", "1e999", "0x10", "1_000", "٣", True, b"1",
-     float("inf"), 10**400, datetime.date(2026, 1, 1), "(12)", "1 2"],
-)  # fmt: skip
+    [
+        "many",
+        "",
+        "1,23,456",
+        "1.2.3",
+        "12..5",
+        "inf",
+        "1e999",
+        "0x10",
+        "1_000",
+        "٣",
+        True,
+        b"1",
+        float("inf"),
+        10**400,
+        datetime.date(2026, 1, 1),
+        "(12)",
+        "1 2",
+    ],
+)
 def test_what_is_no_number_is_refused(cell):
     with pytest.raises(InvalidInput):
         number(cell, PLAIN, ",")

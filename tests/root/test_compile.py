@@ -59,8 +59,12 @@ def run_script(package, script):
         "NUMBA_OPT": "1",  # compiles faster, and caches alike
     }
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -160,8 +164,10 @@ def test_the_folder_is_where_the_variables_say(folder_of, tmp_path):
     ours, numbas, usual = (tmp_path / name for name in ("ours", "numbas", "usual"))
     given = {"LATESUM_CACHE_DIR": ours, "NUMBA_CACHE_DIR": numbas, "XDG_CACHE_HOME": usual}
     for name, expected in (
-        ("LATESUM_CACHE_DIR", ours), ("NUMBA_CACHE_DIR", numbas), ("XDG_CACHE_HOME", usual)
-    ):  # fmt: skip
+        ("LATESUM_CACHE_DIR", ours),
+        ("NUMBA_CACHE_DIR", numbas),
+        ("XDG_CACHE_HOME", usual),
+    ):
         assert folder_of(**given).parent.parent == expected
         del given[name]
 

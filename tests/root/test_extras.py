@@ -189,13 +189,33 @@ def test_what_needs_an_extra_names_it(missing, code, extra, tmp_path, monkeypatc
 
 
 COMPARE = [
-    "compare", "--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--policies", "flow",
-    "--horizon", "100", "--replications", "1",
-]  # fmt: skip
+    "compare",
+    "--arms",
+    "0.3,0.6",
+    "--delay",
+    "uniform(0,10)",
+    "--policies",
+    "flow",
+    "--horizon",
+    "100",
+    "--replications",
+    "1",
+]
 PLAN = [
-    "plan", "--options", "2", "--rate", "0.1", "--lift", "50%", "--traffic", "1000 per day",
-    "--late", "4 hours", "--run-for", "8 weeks",
-]  # fmt: skip
+    "plan",
+    "--options",
+    "2",
+    "--rate",
+    "0.1",
+    "--lift",
+    "50%",
+    "--traffic",
+    "1000 per day",
+    "--late",
+    "4 hours",
+    "--run-for",
+    "8 weeks",
+]
 
 
 @pytest.mark.parametrize(

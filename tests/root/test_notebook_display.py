@@ -96,14 +96,28 @@ def test_a_problem_shows_its_arms():
 
 def test_a_plan_and_a_campaign(tmp_path):
     plan = latesum.plan(
-        options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours", run_for="8 weeks",
-        replications=20, workers=1, sensitivity=False, policies=["half test"],
-    )  # fmt: skip
+        options=2,
+        rate=0.1,
+        lift="50%",
+        traffic="1000 per day",
+        late="4 hours",
+        run_for="8 weeks",
+        replications=20,
+        workers=1,
+        sensitivity=False,
+        policies=["half test"],
+    )
     assert "GO" in plan._repr_html_().upper()
     with latesum.Campaign.create(
-        name="banner", options=["red", "<blue>"], start="2026-01-01", expected_rounds=1000,
-        time_basis="arrival", policy="flow", parameters={"mean_delay": 100}, store=tmp_path / "x.db",
-    ) as campaign:  # fmt: skip
+        name="banner",
+        options=["red", "<blue>"],
+        start="2026-01-01",
+        expected_rounds=1000,
+        time_basis="arrival",
+        policy="flow",
+        parameters={"mean_delay": 100},
+        store=tmp_path / "x.db",
+    ) as campaign:
         campaign.decide(1)
         campaign.record(1, rounds=1000, total=300)
         text, _ = shown(campaign)

@@ -60,9 +60,11 @@ def _serve(address, port, files, log, configured, more):
     sys.stdout = sys.stderr = written
     os.dup2(written.fileno(), 2)
     serve(
-        host="127.0.0.1", port=port, store=address,
+        host="127.0.0.1",
+        port=port,
+        store=address,
         **{"log_level": "error", **more},
-    )  # fmt: skip
+    )
 
 
 class ServiceProcess:

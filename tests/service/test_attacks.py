@@ -339,12 +339,22 @@ def test_work_that_only_looks_ends_when_its_client_leaves(service, campaign):
             sent.append(message)
 
         scope = {
-            "type": "http", "method": "GET", "path": "/v1/campaigns/banner/status",
-            "raw_path": b"/v1/campaigns/banner/status", "query_string": b"", "scheme": "http",
-            "headers": [(b"host", b"a"), (b"authorization", f"Bearer {service.secrets['read']}".encode())],
-            "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "root_path": "",
-            "http_version": "1.1", "asgi": {"version": "3.0"},
-        }  # fmt: skip
+            "type": "http",
+            "method": "GET",
+            "path": "/v1/campaigns/banner/status",
+            "raw_path": b"/v1/campaigns/banner/status",
+            "query_string": b"",
+            "scheme": "http",
+            "headers": [
+                (b"host", b"a"),
+                (b"authorization", f"Bearer {service.secrets['read']}".encode()),
+            ],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+            "root_path": "",
+            "http_version": "1.1",
+            "asgi": {"version": "3.0"},
+        }
         await service.app(scope, receive, send)
         loop_work.set()
         await loop.run_in_executor(campaigns._readers, lambda: None)

@@ -11,14 +11,18 @@ ROUTES = [route for router in ROUTERS for route in router.routes]
 #: A body that would be accepted with a token.
 BODIES = {
     "create_campaign": {
-        "options": ["red", "blue"], "policy": "odaaf", "every": "day", "expected_rounds": 1000,
-        "parameters": {"horizon": 90_000, "mean_delay": 100}, "time_basis": "arrival",
+        "options": ["red", "blue"],
+        "policy": "odaaf",
+        "every": "day",
+        "expected_rounds": 1000,
+        "parameters": {"horizon": 90_000, "mean_delay": 100},
+        "time_basis": "arrival",
     },
     "record": {"total": 1},
     "upload": {"rows": [{"bucket": 1, "total": 1}]},
     "act": {"reason": "x"},
     "make_token": {"name": "x", "scope": "read"},
-}  # fmt: skip
+}
 
 
 def described(service):

@@ -54,9 +54,10 @@ def test_a_full_disk(service):
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
     service.store.engine.dispose()
     event.listen(
-        service.store.engine, "connect",
+        service.store.engine,
+        "connect",
         lambda each, _: each.execute(f"PRAGMA max_page_count = {pages}"),
-    )  # fmt: skip
+    )
     client = service.as_("operate")
     for number in range(100):
         act = ("pause", "resume")[number % 2]
@@ -94,20 +95,26 @@ def test_no_refusal_speaks_of_the_library_that_found_it(service):
         client.put(f"{one}/buckets/1", json={"overwrite_final": 1}),
         client.put(f"{one}/buckets/{'1' * 50}", json={"total": 1}),
         client.put(f"{one}/buckets/1"),
-        client.put(f"{one}/buckets/1", content=b'{"total": 1', headers={"Content-Type": "application/json"}),
+        client.put(
+            f"{one}/buckets/1", content=b'{"total": 1', headers={"Content-Type": "application/json"}
+        ),
         client.post(f"{one}/actions/pause", json={}),
         client.post(f"{one}/actions/pause", json={"reason": ""}),
         client.post(f"{one}/actions/pause", json={"reason": "x" * 2000}),
         client.post(f"{one}/actions/pin", json={"reason": "x", "option": "red", "buckets": 0}),
         client.post(f"{one}/actions/change", json={"reason": "x", "config": 3}),
-        client.post(f"{one}/actions/pause", json={"reason": "x"}, headers={"Idempotency-Key": "short"}),
+        client.post(
+            f"{one}/actions/pause", json={"reason": "x"}, headers={"Idempotency-Key": "short"}
+        ),
         client.get(f"{one}/buckets", params={"format": "xls"}),
         client.get(f"{one}/history", params={"limit": "many"}),
         client.get("/v1/campaigns/%20/status"),
-        client.post(f"{one}/totals", json={"rows": [{"bucket": 1, "total": "3"}, {"bucket": None}]}),
+        client.post(
+            f"{one}/totals", json={"rows": [{"bucket": 1, "total": "3"}, {"bucket": None}]}
+        ),
         client.put("/v1/campaigns/new", json={"options": 3}),
         client.put("/v1/campaigns/new", json=["x"]),
-    ]  # fmt: skip
+    ]
     for answer in answers:
         assert answer.status_code in (404, 422), answer.text
         said = answer.json()

@@ -24,9 +24,11 @@ class Unlucky(httpx.BaseTransport):
         self.sent.append(request)
         headers = dict(request.headers)
         answer = self.service.stranger.request(
-            request.method, str(request.url.copy_with(scheme=None, host=None, port=None)),
-            content=request.read(), headers=headers,
-        )  # fmt: skip
+            request.method,
+            str(request.url.copy_with(scheme=None, host=None, port=None)),
+            content=request.read(),
+            headers=headers,
+        )
         if self.lost:
             self.lost -= 1
             raise httpx.ReadError("the connection was lost")
@@ -58,9 +60,13 @@ def kinds(client):
 
 def test_a_campaign_with_regions(client):
     config = {
-        "options": ["red", "blue"], "regions": ["north", "south"], "expected_rounds": 1000,
-        "every": "day", "time_basis": "arrival", "seed": 1,
-    }  # fmt: skip
+        "options": ["red", "blue"],
+        "regions": ["north", "south"],
+        "expected_rounds": 1000,
+        "every": "day",
+        "time_basis": "arrival",
+        "seed": 1,
+    }
     client.send("PUT", "/v1/campaigns/regional", json=config)
     shown = {client.option("regional", region=each)["option"] for each in ("north", "south")}
     assert shown == {"red", "blue"}  # the sweep shows both

@@ -30,18 +30,39 @@ def explore_and_check(folder, examples, phases, configuration=""):
             config = {**SETTINGS, "options": ["0", "1"]}
             Campaign.create(name=name, **config, store=store).decide()
         Campaign.create(
-            name="regional", options=["0", "1"], regions=["0", "north"], every="day",
-            expected_rounds=1000, parameters={"horizon": "8 weeks", "late": "about 2 days"},
-            time_basis="arrival", status_quo="0", seed=1, store=store,
-        ).decide_all()  # fmt: skip
+            name="regional",
+            options=["0", "1"],
+            regions=["0", "north"],
+            every="day",
+            expected_rounds=1000,
+            parameters={"horizon": "8 weeks", "late": "about 2 days"},
+            time_basis="arrival",
+            status_quo="0",
+            seed=1,
+            store=store,
+        ).decide_all()
     (folder / "schemathesis.toml").write_text(configuration)
     with ServiceProcess(folder / "campaigns.db") as service:
         command = [
-            tool, "run", f"{service.url}/v1/openapi.json", *_CHECKS, "--phases", phases,
-            "-H", f"Authorization: Bearer {secret}", "--max-examples", str(examples),
-            "--seed", "1", "--no-color", "--continue-on-failure", "--request-timeout", "150",
-            "--max-response-time", "150",  # a plan waits until its process has begun
-        ]  # fmt: skip
+            tool,
+            "run",
+            f"{service.url}/v1/openapi.json",
+            *_CHECKS,
+            "--phases",
+            phases,
+            "-H",
+            f"Authorization: Bearer {secret}",
+            "--max-examples",
+            str(examples),
+            "--seed",
+            "1",
+            "--no-color",
+            "--continue-on-failure",
+            "--request-timeout",
+            "150",
+            "--max-response-time",
+            "150",  # a plan waits until its process has begun
+        ]
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
     assert " passed" in result.stdout

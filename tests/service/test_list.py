@@ -101,10 +101,14 @@ def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service
         arm = bucket // 37 % 2
         begin = start + timedelta(hours=bucket - 1)
         body = {
-            "label": config.buckets.label(bucket), "option": arm, "purpose": "learn",
-            "source": "policy", "rounds": 1000, "number": bucket,
+            "label": config.buckets.label(bucket),
+            "option": arm,
+            "purpose": "learn",
+            "source": "policy",
+            "rounds": 1000,
+            "number": bucket,
             "reason": f"{config.options[arm]} for 1,000 rounds, to learn more about it.",
-        }  # fmt: skip
+        }
         events.append(Event(0, begin, "decision", bucket, body))
         record = {"rounds": 1000, "total": 300 + bucket % 50, "verdict": "new", "by": "shop"}
         events.append(Event(0, begin + timedelta(hours=1), "record", bucket, record))

@@ -287,10 +287,18 @@ def grown(site, clock, name, days, means=(0.25, 0.3), options=("red", "blue")):
     """A campaign of past days, with all totals but the last."""
     now = [clock() - timedelta(days=days)]
     campaign = Campaign.create(
-        name=name, options=options, every="day", expected_rounds=5000, unit="sales",
-        parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
-        status_quo=options[0], seed=1, store=site.store, clock=lambda: now[0],
-    )  # fmt: skip
+        name=name,
+        options=options,
+        every="day",
+        expected_rounds=5000,
+        unit="sales",
+        parameters={"horizon": "90 days", "mean_delay": "12 hours"},
+        time_basis="arrival",
+        status_quo=options[0],
+        seed=1,
+        store=site.store,
+        clock=lambda: now[0],
+    )
     world = Problem(list(means), "exponential(2500)").start(
         rng=np.random.default_rng(1), status_quo=0
     )
@@ -323,10 +331,15 @@ def test_tokens_on_the_page(visitor, browser, site):
 def test_the_list_is_searched_and_paged(visitor, site, clock):
     for number in range(27):
         Campaign.create(
-            name=f"many-{number}", options=["a", "b"], every="day", expected_rounds=100,
-            parameters={"horizon": "90 days", "mean_delay": "1 day"}, time_basis="arrival",
-            store=site.store, clock=clock,
-        )  # fmt: skip
+            name=f"many-{number}",
+            options=["a", "b"],
+            every="day",
+            expected_rounds=100,
+            parameters={"horizon": "90 days", "mean_delay": "1 day"},
+            time_basis="arrival",
+            store=site.store,
+            clock=clock,
+        )
     page = visitor.page
     page.fill("#search", "MANY-")
     visitor.follow(".filter button")

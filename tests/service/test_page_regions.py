@@ -74,24 +74,43 @@ def grown(site, clock, name, days=16):
     ]
     moved = timedelta(days=clock.day - days)
     history = [
-        {**row, "bucket": (date.fromisoformat(row["bucket"]) + moved).isoformat(),
-         "rounds": int(row["rounds"]), "total": float(row["total"])}
+        {
+            **row,
+            "bucket": (date.fromisoformat(row["bucket"]) + moved).isoformat(),
+            "rounds": int(row["rounds"]),
+            "total": float(row["total"]),
+        }
         for row in past
-    ]  # fmt: skip
+    ]
     campaign = Campaign.create(
-        name=name, options=OPTIONS, regions=list(REGIONS), every="day", expected_rounds=2000,
-        unit="sales", parameters={"horizon": "8 weeks", "late": "about 2 days"}, history=history,
-        time_basis="arrival", status_quo="ten off", seed=1, store=site.store, clock=lambda: now[0],
-    )  # fmt: skip
+        name=name,
+        options=OPTIONS,
+        regions=list(REGIONS),
+        every="day",
+        expected_rounds=2000,
+        unit="sales",
+        parameters={"horizon": "8 weeks", "late": "about 2 days"},
+        history=history,
+        time_basis="arrival",
+        status_quo="ten off",
+        seed=1,
+        store=site.store,
+        clock=lambda: now[0],
+    )
     for day in range(days + 1):
         for region, decision in campaign.decide_all().items():
             shop.play(region, day, decision.option)
         now[0] += timedelta(days=1)
         if day < days:
             rows = [
-                Row(day + 1, size, shop.total(region, day) * (3 if (day, region) == (9, "west") else 1), region=region)
+                Row(
+                    day + 1,
+                    size,
+                    shop.total(region, day) * (3 if (day, region) == (9, "west") else 1),
+                    region=region,
+                )
                 for region, size in REGIONS.items()
-            ]  # fmt: skip
+            ]
             campaign.record_many(rows)
     return campaign
 

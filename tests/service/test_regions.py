@@ -10,10 +10,17 @@ from latesum import InvalidInput
 from latesum.service.jobs import KINDS
 
 SETTINGS = {
-    "options": ["red", "blue", "green"], "regions": ["north", "south"], "every": "day", "zone": "UTC",
-    "expected_rounds": 1000, "time_basis": "arrival", "seed": 3, "start": "2026-03-01",
-    "parameters": {"horizon": "8 weeks", "late": "about 2 days"}, "status_quo": "red",
-}  # fmt: skip
+    "options": ["red", "blue", "green"],
+    "regions": ["north", "south"],
+    "every": "day",
+    "zone": "UTC",
+    "expected_rounds": 1000,
+    "time_basis": "arrival",
+    "seed": 3,
+    "start": "2026-03-01",
+    "parameters": {"horizon": "8 weeks", "late": "about 2 days"},
+    "status_quo": "red",
+}
 
 
 @pytest.fixture
@@ -155,8 +162,12 @@ def test_a_long_history_is_more_than_other_bodies_may_be(operator):
 
 
 QUESTION = {
-    "options": 2, "regions": 2, "lift": "20%", "late": "about 1 day", "run_for": "3 weeks",
-}  # fmt: skip
+    "options": 2,
+    "regions": 2,
+    "lift": "20%",
+    "late": "about 1 day",
+    "run_for": "3 weeks",
+}
 
 
 def check_plan(plan):

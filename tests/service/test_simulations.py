@@ -25,10 +25,17 @@ def grown(store_file, clock):
 
     def make(means, days=8):
         campaign = Campaign.create(
-            name="banner", options=["red", "blue"], every="day", expected_rounds=5000,
-            parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
-            status_quo="red", seed=1, store=store_file(f"{means[0]}.db"), clock=clock,
-        )  # fmt: skip
+            name="banner",
+            options=["red", "blue"],
+            every="day",
+            expected_rounds=5000,
+            parameters={"horizon": "90 days", "mean_delay": "12 hours"},
+            time_basis="arrival",
+            status_quo="red",
+            seed=1,
+            store=store_file(f"{means[0]}.db"),
+            clock=clock,
+        )
         rng = np.random.default_rng(1)
         world = Problem(means, "exponential(2500)").start(rng=rng, status_quo=0)
         for day in range(1, days + 1):
@@ -84,9 +91,13 @@ def test_plans_over_http(lasting_service, monkeypatch):
     monkeypatch.setattr(plans, "REPLICATIONS", 20)
     operator = lasting_service.as_("operate")
     question = {
-        "options": 2, "rate": 0.1, "lift": "50%", "traffic": "1000 per day", "late": "4 hours",
+        "options": 2,
+        "rate": 0.1,
+        "lift": "50%",
+        "traffic": "1000 per day",
+        "late": "4 hours",
         "run_for": "8 weeks",
-    }  # fmt: skip
+    }
     found = operator.post("/v1/plans", json=question).json()
     assert found["verdict"]["answer"] == "go"
     assert found["policies"][0]["finds_best"]["value"] > 0.8
@@ -121,16 +132,30 @@ def regional(store_file, clock):
         sizes = {"north": 20_000, "south": 9_000}
         start = clock().date()
         history = [
-            {"bucket": (start - timedelta(days=back)).isoformat(), "region": region, "rounds": size,
-             "total": float(rng.poisson(0.1 * size))}
-            for back in range(21, 0, -1) for region, size in sizes.items()
-        ]  # fmt: skip
+            {
+                "bucket": (start - timedelta(days=back)).isoformat(),
+                "region": region,
+                "rounds": size,
+                "total": float(rng.poisson(0.1 * size)),
+            }
+            for back in range(21, 0, -1)
+            for region, size in sizes.items()
+        ]
         campaign = Campaign.create(
-            name=f"lift{lift}-{days}", options=["old", "new"], regions=list(sizes), every="day",
-            parameters={"horizon": "90 days", "late": "1 day"}, status_quo="old", history=history,
-            expected_rounds=10_000, time_basis="arrival", seed=1, clock=clock,
-            store=store_file(f"{lift}-{days}.db"), **more,
-        )  # fmt: skip
+            name=f"lift{lift}-{days}",
+            options=["old", "new"],
+            regions=list(sizes),
+            every="day",
+            parameters={"horizon": "90 days", "late": "1 day"},
+            status_quo="old",
+            history=history,
+            expected_rounds=10_000,
+            time_basis="arrival",
+            seed=1,
+            clock=clock,
+            store=store_file(f"{lift}-{days}.db"),
+            **more,
+        )
         made = {}
         for day in range(1, days + 1):
             for region, decision in campaign.decide_all().items():
@@ -138,11 +163,19 @@ def regional(store_file, clock):
             clock.pass_by(days=1)
             if day < days:
                 rows = [
-                    Row(day, size, float(rng.poisson(
-                        0.5 * made[region, day] + 0.5 * made.get((region, day - 1), 0.1 * size))),
-                        region=region)
+                    Row(
+                        day,
+                        size,
+                        float(
+                            rng.poisson(
+                                0.5 * made[region, day]
+                                + 0.5 * made.get((region, day - 1), 0.1 * size)
+                            )
+                        ),
+                        region=region,
+                    )
                     for region, size in sizes.items()
-                ]  # fmt: skip
+                ]
                 campaign.record_many(rows)
         return campaign
 
@@ -164,9 +197,15 @@ def test_the_rest_of_a_campaign_with_regions_is_simulated(regional):
 def test_of_very_many_regions_there_is_no_forecast_and_the_page_says_so(operator, monkeypatch):
     monkeypatch.setattr(forecasts, "MAX_REGIONS", 1)
     config = {
-        "options": ["red", "blue"], "regions": ["north", "south"], "every": "day", "seed": 3,
-        "expected_rounds": 1000, "time_basis": "arrival", "start": "2026-03-01", "status_quo": "red",
-    }  # fmt: skip
+        "options": ["red", "blue"],
+        "regions": ["north", "south"],
+        "every": "day",
+        "seed": 3,
+        "expected_rounds": 1000,
+        "time_basis": "arrival",
+        "start": "2026-03-01",
+        "status_quo": "red",
+    }
     assert operator.put("/v1/campaigns/many", json=config).status_code == 201
     assert operator.get("/v1/campaigns/many/options").status_code == 200
     page = operator.get("/campaigns/many")

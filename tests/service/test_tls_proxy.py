@@ -29,11 +29,29 @@ def make_certificate(folder):
     """A key, and a certificate of its own for 127.0.0.1 and localhost."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            key,
+            "-out",
+            certificate,
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return key, certificate
 
 
@@ -124,10 +142,13 @@ def behind(tmp_path_factory):
     key, certificate = make_certificate(folder)
     log = folder / "service.log"
     service = ServiceProcess(
-        folder / "campaigns.db", log=log, log_level="debug", proxy=["127.0.0.1"],
+        folder / "campaigns.db",
+        log=log,
+        log_level="debug",
+        proxy=["127.0.0.1"],
         # So few that a slow machine asks more often, and more than the tests need at once.
         configured={"unauthenticated_per_second": 3.0},
-    )  # fmt: skip
+    )
     with service, nginx(folder, service.url, key, certificate) as port:
         yield Behind(f"https://127.0.0.1:{port}", port, secret, certificate, log, service)
 
@@ -155,7 +176,11 @@ def test_the_cookie_of_a_session_is_secure_and_only_our_page_may_act(behind):
         for origin, status in (("https://elsewhere.example", 403), (behind.address, 200)):
             said = client.post(act, json={"reason": "a look"}, headers={**sent, "Origin": origin})
             assert said.status_code == status, said.text
-        resumed = client.post(f"{behind.address}/v1/campaigns/banner/actions/resume", json={"reason": "seen"}, headers=sent)  # fmt: skip
+        resumed = client.post(
+            f"{behind.address}/v1/campaigns/banner/actions/resume",
+            json={"reason": "seen"},
+            headers=sent,
+        )
         assert resumed.status_code == 200
 
 

@@ -79,13 +79,22 @@ def test_an_upload_has_at_most_10000_rows(operator, campaign, monkeypatch):
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([{"bucket": 1, **{f"f{n}": 1 for n in range(50_000)}}], "row 1, column f0: there is no column"),
-        ([{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}] * 10_000, "row 1, column a: there is no column"),
+        (
+            [{"bucket": 1, **{f"f{n}": 1 for n in range(50_000)}}],
+            "row 1, column f0: there is no column",
+        ),
+        (
+            [{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}] * 10_000,
+            "row 1, column a: there is no column",
+        ),
         ([{"x" * 900_000: 1}], "row 1, column xxx"),
         ([{"bucket": 1, "total": 1}, {"bucket": 2, "total": "x"}], "row 2, column total: "),
-        ([{"bucket": 1, "total": 1}, {"bucket": 2, "rounds": 5, "total": 9}], "row 2, column total: a total of 9 is more than 5"),
+        (
+            [{"bucket": 1, "total": 1}, {"bucket": 2, "rounds": 5, "total": 9}],
+            "row 2, column total: a total of 9 is more than 5",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_body_that_is_wrong_everywhere_is_refused_in_short(
     service, operator, campaign, rows, says
 ):
@@ -178,9 +187,12 @@ def served(tmp_path, decided):
 def request(service, method, path, body=b"", kind="text/csv", length=None):
     """A request as it goes over the wire."""
     lines = [
-        f"{method} {path} HTTP/1.1", "Host: latesum", f"Authorization: Bearer {service.secret}",
-        f"Content-Type: {kind}", f"Content-Length: {len(body) if length is None else length}",
-    ]  # fmt: skip
+        f"{method} {path} HTTP/1.1",
+        "Host: latesum",
+        f"Authorization: Bearer {service.secret}",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body) if length is None else length}",
+    ]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
