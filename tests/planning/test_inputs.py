@@ -143,6 +143,7 @@ def test_the_weekly_pattern_fits_the_buckets():
         ({"rate": None, "mean": 3.0, "high": 10.0, "sd": 9.0}, "cannot have an sd"),
         ({"switch_cost": -1}, "at least 0"),
         ({"history": "4 weeks"}, "a history is that of an option"),
+        ({"history": "1.5 weeks"}, "a history is that of an option"),
         ({"status_quo": "both"}, "there is no status quo 'both'"),
         ({"means": [0.1, 0.2]}, "there is no argument of a plan 'means'"),
     ],

@@ -78,7 +78,10 @@ def read_inputs(**said: Any) -> PlanInputs:
         if said.get(name) is None:
             raise InvalidInput(f"say {name}: a plan needs it.")
     history = said.get("history")
-    is_file = isinstance(history, str) and (Path(history).suffix or Path(history).is_file())
+    is_file = False
+    if isinstance(history, str):  # "1.5 weeks" is no name of a file
+        suffix = Path(history).suffix
+        is_file = bool(suffix and " " not in suffix) or Path(history).is_file()
     if is_file or not isinstance(history, str | None):
         return read_market(said)
     if said.get("regions") is not None or said.get("form") is not None:
