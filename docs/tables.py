@@ -331,6 +331,7 @@ TABLES: dict[str, tuple[str, Shown]] = {
     ),
     "market-worlds": ("markets", market("worlds")),
     "market-late": ("markets", market("late options")),
+    "market-real": ("markets", market("real demand")),
 }
 
 
