@@ -2,6 +2,26 @@
 
 import pytest
 
+#: Sets up a campaign with two options.
+NEW = [
+    "new",
+    "banner",
+    "--options",
+    "red,blue",
+    "--policy",
+    "odaaf",
+    "--parameter",
+    "horizon=90 days",
+    "--parameter",
+    "mean_delay=12 hours",
+    "--expected-rounds",
+    "5000",
+    "--time-basis",
+    "arrival",
+    "--start",
+    "2026-03-02",
+]
+
 
 @pytest.fixture
 def campaign(latesum, monkeypatch, tmp_path, store_file):

@@ -4,24 +4,7 @@ import json
 import re
 import shutil
 
-NEW = [
-    "new",
-    "banner",
-    "--options",
-    "red,blue",
-    "--policy",
-    "odaaf",
-    "--parameter",
-    "horizon=90 days",
-    "--parameter",
-    "mean_delay=12 hours",
-    "--expected-rounds",
-    "5000",
-    "--time-basis",
-    "arrival",
-    "--start",
-    "2026-03-02",
-]
+from .conftest import NEW
 
 
 def test_a_campaign_from_the_first_day_to_the_last(campaign, tmp_path):

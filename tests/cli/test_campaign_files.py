@@ -7,26 +7,11 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from . import conftest
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "files"
 GERMAN = str(EXAMPLES / "german.csv")
-NEW = [
-    "new",
-    "banner",
-    "--options",
-    "=red,blue",
-    "--policy",
-    "odaaf",
-    "--parameter",
-    "horizon=90 days",
-    "--parameter",
-    "mean_delay=12 hours",
-    "--expected-rounds",
-    "5000",
-    "--time-basis",
-    "arrival",
-    "--start",
-    "2026-03-02",
-]
+NEW = ["=red,blue" if each == "red,blue" else each for each in conftest.NEW]
 
 
 @pytest.fixture

@@ -298,9 +298,8 @@ def analyze(
     otherwise the next best.
     """
     others = [each for each in rows if each.candidate.runnable and each is not recommended]
-    next_best = sorted(others, key=lambda each: (each.label not in _LATE_AWARE, -each.gain.value))
-    next_best = next_best[:1]
-    tried = [each.candidate for each in (recommended, *next_best)]
+    others.sort(key=lambda each: (each.label not in _LATE_AWARE, -each.gain.value))
+    tried = [each.candidate for each in (recommended, *others[:1])]
     worlds = scenarios(inputs)
     pairs = [(world, candidate) for world in worlds.values() for candidate in tried]
     made = iter(simulate(pairs, replications, 2, "sensitivity analysis"))
